@@ -1,0 +1,1 @@
+"""Strata: a PostgreSQL-backed, multi-tenant memory backend for AI products."""
