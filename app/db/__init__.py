@@ -1,0 +1,1 @@
+"""PostgreSQL: engine, tenant-bound units of work, roles, start-up checks, the embedded server."""

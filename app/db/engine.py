@@ -1,0 +1,34 @@
+"""SQLAlchemy engine over psycopg, set up for recall: no server-side prepared plans, pgvector types registered."""
+
+from typing import Any
+
+import sqlalchemy as sa
+from pgvector.psycopg import register_vector_async
+from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+
+from app.db.urls import sqlalchemy_url
+
+
+def create_engine(
+    url: str, *, pool_size: int, pool_timeout: float, application_name: str = "strata"
+) -> AsyncEngine:
+    """Engine with a fixed-size pool.
+
+    Statements are planned afresh (``prepare_threshold=None``): a cached generic plan would ignore the tenant's size, and
+    transaction-pooling proxies cannot carry prepared statements. A full pool raises ``sqlalchemy.exc.TimeoutError``
+    after ``pool_timeout`` seconds.
+    """
+    engine = create_async_engine(
+        sqlalchemy_url(url),
+        pool_size=pool_size,
+        max_overflow=0,
+        pool_timeout=pool_timeout,
+        pool_reset_on_return="rollback",
+        connect_args={"prepare_threshold": None, "application_name": application_name, "connect_timeout": 5},
+    )
+
+    @sa.event.listens_for(engine.sync_engine, "connect")
+    def _register_types(dbapi_connection: Any, _record: object) -> None:
+        dbapi_connection.run_async(register_vector_async)
+
+    return engine

@@ -1,0 +1,86 @@
+"""The only way to a connection: one transaction, bound to one tenant.
+
+Row-level security reads the tenant from two transaction-local settings. A unit of work sets them first, commits once at
+its end, and rolls back on any error; repositories never commit.
+"""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+
+_BIND = sa.text(
+    "SELECT set_config('strata.team_id', :team, true), set_config('strata.profile_id', :profile, true),"
+    " set_config('strata.operator', :operator, true)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Tenant:
+    """Whose rows a unit of work may see: a team, or one profile of it."""
+
+    team_id: UUID
+    profile_id: UUID | None = None
+
+    @property
+    def profile(self) -> UUID:
+        """The profile's id.
+
+        Raises:
+            LookupError: this tenant is a whole team.
+        """
+        if self.profile_id is None:
+            raise LookupError("this unit of work is bound to a team, not to a profile")
+        return self.profile_id
+
+
+class UnitOfWork:
+    """A transaction bound to ``tenant``; repositories run their statements through it."""
+
+    __slots__ = ("connection", "tenant")
+
+    def __init__(self, connection: AsyncConnection, tenant: Tenant) -> None:
+        self.connection = connection
+        self.tenant = tenant
+
+    async def execute(
+        self, statement: sa.Executable, parameters: dict[str, Any] | list[dict[str, Any]] | None = None
+    ) -> sa.CursorResult[Any]:
+        """Run one statement inside the transaction."""
+        return await self.connection.execute(statement, parameters)
+
+
+class Database:
+    """Opens units of work on one engine."""
+
+    def __init__(self, engine: AsyncEngine) -> None:
+        self.engine = engine
+
+    @asynccontextmanager
+    async def tenant(self, tenant: Tenant) -> AsyncIterator[UnitOfWork]:
+        """Transaction that sees the rows of ``tenant`` and no others; commits when the block ends well."""
+        async with self.engine.begin() as connection:
+            profile = "" if tenant.profile_id is None else str(tenant.profile_id)
+            await connection.execute(_BIND, {"team": str(tenant.team_id), "profile": profile, "operator": ""})
+            yield UnitOfWork(connection, tenant)
+
+    @asynccontextmanager
+    async def operator(self) -> AsyncIterator[AsyncConnection]:
+        """Transaction of the operator: may list teams, and sees no row of any tenant."""
+        async with self.engine.begin() as connection:
+            await connection.execute(_BIND, {"team": "", "profile": "", "operator": "on"})
+            yield connection
+
+    @asynccontextmanager
+    async def unbound(self) -> AsyncIterator[AsyncConnection]:
+        """Autocommit connection without a tenant: key lookup, health checks, global tables."""
+        async with self.engine.connect() as connection:
+            yield await connection.execution_options(isolation_level="AUTOCOMMIT")
+
+    async def close(self) -> None:
+        """Close every pooled connection."""
+        await self.engine.dispose()

@@ -1,0 +1,1 @@
+"""The derived, rebuildable state that recall searches: search documents, their statistics, vectors."""

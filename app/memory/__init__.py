@@ -1,0 +1,1 @@
+"""Memories: fragments (source evidence) with provenance, labels, validity and lifecycle."""

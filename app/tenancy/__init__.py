@@ -1,0 +1,1 @@
+"""Teams, profiles, API keys and the audit log."""
