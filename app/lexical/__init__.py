@@ -1,0 +1,1 @@
+"""Text analysis shared by storing and asking: one tokenizer, so that a text always finds itself."""
