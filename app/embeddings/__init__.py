@@ -1,0 +1,1 @@
+"""Texts to vectors: embedders, the spaces that their vectors live in, and the service that runs them."""
