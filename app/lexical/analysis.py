@@ -10,26 +10,17 @@ run of letters and digits stays a word as a whole beside its parts.
 """
 
 import re
-import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import chain
 from typing import Final, NamedTuple
 
-import regex
-import Stemmer
-
-from app.lexical import identifiers, normalize, scripts
+from app.lexical import normalize, scripts
+from app.lexical.identifiers import Identifier, bounded, of_chunk, of_reference
+from app.lexical.memo import Memo
 from app.lexical.scripts import Script
-from app.lexical.stopwords import STOP_WORDS
-
-_ALGORITHMS: Final = (
-    "arabic armenian basque catalan danish dutch english estonian finnish french german greek hindi hungarian"
-    " indonesian irish italian lithuanian nepali norwegian portuguese romanian russian serbian spanish swedish tamil"
-    " turkish yiddish"
-)
-CONFIGURATIONS: Final[frozenset[str]] = frozenset({"simple", *_ALGORITHMS.split()})
-"""PostgreSQL's built-in text-search configurations; all but ``simple`` name a Snowball algorithm."""
+from app.lexical.words import CONFIGURATIONS, Token, WordAnalyzer
 
 MAX_POSITION: Final = 16_383
 MAX_POSITIONS: Final = 256
@@ -40,7 +31,7 @@ MAX_VECTOR_BYTES: Final = 1_000_000
 _PREFIX_BYTES: Final = 6
 _LEXEME_OVERHEAD: Final = 4
 _POSITION_BYTES: Final = 2
-_MEMO_ENTRIES: Final = 32_768
+_UTF8_BYTES: Final = 4
 _MEMO_CHUNK: Final = 48
 
 
@@ -90,39 +81,18 @@ class AnalyzedQuery:
         return self.single_characters / self.tokens if self.tokens else 0.0
 
 
-class _Token(NamedTuple):
-    """One token of a text: the terms at its positions; no slot at all for a stop word."""
-
-    surface: str
-    slots: tuple[tuple[str, ...], ...]
-    stored_only: tuple[str, ...] = ()
-
-
 class _Chunk(NamedTuple):
-    """The memo's value: (term, offset) pairs to store, positions used, and the tokens for a query."""
+    """What a chunk adds to a document: (term, offset) pairs, and the number of positions that it takes."""
 
     stored: tuple[tuple[str, int], ...]
     width: int
     numeric: bool
-    tokens: tuple[_Token, ...]
-    identifiers: tuple[identifiers.Identifier, ...]
 
 
+_NOTHING: Final = _Chunk((), 0, numeric=False)
 _PLAIN: Final = re.compile(r"[(\[\"']*([A-Za-z][a-z]*|[A-Z]+)[)\]\"'.,;:!?]*")
 _NUMERIC: Final = re.compile(r"[(\[{\"'<]*#?[0-9]{1,8}(?:[^\w]|$)")
-_WORDS: Final = regex.compile(
-    r"(?<![0-9.,])[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])"
-    r"|(?<![\p{L}\p{M}\p{N}.])(?:\p{L}\.)+\p{L}(?![\p{L}\p{M}\p{N}])"
-    r"|(?<![\p{L}\p{N}.])[0-9]+\.[0-9]+(?![\p{L}\p{N}]|\.[0-9])"
-    r"|[\p{L}\p{M}\p{N}]+(?:'[\p{L}\p{M}\p{N}]+)*"
-)
-_PARTS: Final = regex.compile(
-    r"\p{Lu}{2,}s?(?![\p{L}\p{M}])|\p{Lu}+(?=\p{Lu}\p{Ll})|\p{Lu}?[\p{Ll}\p{Lo}\p{Lm}\p{M}]+|\p{Lu}+|\p{N}+"
-)
-_MIXED: Final = regex.compile(r"\p{L}\p{N}|\p{N}\p{L}|\p{Ll}\p{Lu}|\p{Lu}{2}\p{Ll}{2}")
-_CONTRACTED: Final = frozenset({"s", "d", "m", "ll", "re", "ve"})
-_NEGATION: Final = re.compile(r"[a-z]+n't", re.IGNORECASE)
-_MIN_PART: Final = 2
+_LONG_UNIT: Final = 8
 
 
 class Analyzer:
@@ -131,19 +101,15 @@ class Analyzer:
     def __init__(self, config: str) -> None:
         """Use :meth:`for_config`, which checks the name and shares one analyzer for each configuration."""
         self.config: Final = config
-        self._stemmer = None if config == "simple" else Stemmer.Stemmer(config, 0)
-        self._lock = threading.Lock()  # a Stemmer has internal state
-        self._stop_words = STOP_WORDS.get(config, frozenset())
-        self._accented_stems = config not in {"simple", "english"}
-        self._chunks: dict[str, _Chunk | str] = {}
-        self._words: dict[str, tuple[str, ...]] = {}
+        self._words = WordAnalyzer(config)
+        self._memo: Memo[_Chunk | str] = Memo()
 
     @staticmethod
     def for_config(name: str) -> "Analyzer":
         """The analyzer of a text-search configuration.
 
         Raises:
-            ValueError: the name is none of :data:`CONFIGURATIONS`.
+            ValueError: the name is none of :data:`~app.lexical.words.CONFIGURATIONS`.
         """
         if name not in CONFIGURATIONS:
             raise ValueError(
@@ -161,50 +127,52 @@ class Analyzer:
         """
         lexemes: dict[str, list[int]] = {}
         length = self._scan(content, lexemes)
-        extra: dict[str, list[int]] = {}
-        for text in secondary:
-            self._scan(text, extra)
-        added = [term for term in extra if term not in lexemes]
-        lexemes.update((term, [length + offset]) for offset, term in enumerate(added, start=1))
+        added: list[str] = []
+        if secondary:
+            extra: dict[str, list[int]] = {}
+            for text in secondary:
+                self._scan(text, extra)
+            added = [term for term in extra if term not in lexemes]
+            lexemes.update((term, [length + offset]) for offset, term in enumerate(added, start=1))
         return AnalyzedDocument(_within_limits(lexemes), length, frozenset(added))
 
     def query(self, text: str) -> AnalyzedQuery:
         """Analyse a question; its terms are a subset of what :meth:`document` gives for the same text."""
         chunks = self._split(text)
         counts: dict[str, int] = {}
-        found: dict[str, None] = {}
+        strong: dict[str, None] = {}
         groups: list[tuple[str, ...]] = []
-        tokens: list[_Token] = []
-        for position, chunk in enumerate(chunks):
-            entry = self._chunk(chunk)
-            names = [
-                *entry.identifiers,
-                *(identifiers.of_reference(chunks, position) if entry.numeric else ()),
-            ]
-            tokens += entry.tokens
-            found.update((name.term, None) for name in names if name.strong)
-            chunk_groups = [
-                tuple(dict.fromkeys(t for slot in token.slots for t in slot)) for token in entry.tokens
-            ]
-            groups += [group for group in chunk_groups if group]
-            for group in chunk_groups:
-                for term in group:
-                    counts[term] = counts.get(term, 0) + 1
-            for name in names:
+        surfaces: list[str] = []
+        stop_words = 0
+        for index, chunk in enumerate(chunks):
+            tokens, names = self._parse(chunk)
+            names += of_reference(chunks, index)
+            for token in tokens:
+                units = [token.slots] if not token.stored_only else [(slot,) for slot in token.slots]
+                chunk_groups = [tuple(dict.fromkeys(chain.from_iterable(unit))) for unit in units]
+                stop_words += not token.slots
+                surfaces += [token.surface] * len(units)
+                for group in filter(None, chunk_groups):
+                    groups.append(group)
+                    for term in group:
+                        counts[term] = counts.get(term, 0) + 1
+            for name in dict.fromkeys(names):
+                if name.strong:
+                    strong[name.term] = None
                 if name.term[1:] not in counts:
                     counts[name.term] = counts.get(name.term, 0) + 1
         by_script: dict[Script, int] = {}
-        for token in tokens:
-            script = scripts.script_of(token.surface)
+        for surface in surfaces:
+            script = scripts.script_of(surface)
             by_script[script] = by_script.get(script, 0) + 1
         return AnalyzedQuery(
             terms=tuple(counts),
-            identifiers=tuple(found),
+            identifiers=tuple(strong),
             counts=tuple(counts.values()),
             groups=tuple(groups),
-            tokens=len(tokens),
-            stop_words=sum(not token.slots for token in tokens),
-            single_characters=sum(len(token.surface) == 1 for token in tokens),
+            tokens=len(surfaces),
+            stop_words=stop_words,
+            single_characters=sum(len(surface) == 1 for surface in surfaces),
             scripts=by_script,
         )
 
@@ -216,130 +184,66 @@ class Analyzer:
 
     def _scan(self, text: str, lexemes: dict[str, list[int]]) -> int:
         """Add a text's terms with their positions; return the number of positions used."""
-        memo = self._chunks
+        memo = self._memo
         chunks = self._split(text)
         length = 0
         for index, chunk in enumerate(chunks):
-            entry = memo.get(chunk) or self._remember(chunk)
+            entry = memo.young.get(chunk) or memo.get(chunk) or self._remember(chunk)
             if isinstance(entry, str):
                 length += 1
-                if entry in lexemes:
-                    lexemes[entry].append(length)
-                else:
+                places = lexemes.get(entry)
+                if places is None:
                     lexemes[entry] = [length]
-                continue
-            stored = entry.stored
-            if entry.numeric:
-                stored += tuple((name.term, 1) for name in identifiers.of_reference(chunks, index))
-            for term, offset in stored:
-                positions = lexemes.setdefault(term, [])
-                if not positions or positions[-1] < length + offset:
-                    positions.append(length + offset)
-            length += entry.width
+                else:
+                    places.append(length)
+            elif entry is not _NOTHING:
+                stored = entry.stored
+                if entry.numeric:
+                    stored += tuple((name.term, 1) for name in of_reference(chunks, index))
+                for term, offset in stored:
+                    place = length + offset
+                    places = lexemes.get(term)
+                    if places is None:
+                        lexemes[term] = [place]
+                    elif places[-1] < place:
+                        places.append(place)
+                length += entry.width
         return length
 
     def _remember(self, chunk: str) -> "_Chunk | str":
-        """Analyse a chunk and keep the result; a chunk that is one plain term is kept as that string."""
-        entry = self._analyse(chunk)
-        value: _Chunk | str = entry
-        if entry.width == 1 and len(entry.stored) == 1 and not entry.numeric:
-            value = entry.stored[0][0]
-        if len(chunk) <= _MEMO_CHUNK:
-            if len(self._chunks) >= _MEMO_ENTRIES:
-                self._chunks.clear()
-            self._chunks[chunk] = value
-        return value
-
-    def _chunk(self, chunk: str) -> _Chunk:
-        entry = self._chunks.get(chunk)
-        return entry if isinstance(entry, _Chunk) else self._analyse(chunk)
-
-    def _analyse(self, chunk: str) -> _Chunk:
+        """Analyse a chunk and keep the result: the term itself when it has no other, which is the common case."""
         plain = _PLAIN.fullmatch(chunk)
-        names: list[identifiers.Identifier] = []
         if plain is not None:
-            tokens = [self._token(plain[1])]
-        else:
-            tokens = []
-            for kind, run in scripts.segments(chunk):
-                if kind == "other":
-                    names += identifiers.of_chunk(run)
-                    tokens += self._tokens(run)
-                else:
-                    tokens += _unspaced(kind, run)
+            terms = self._words.terms(plain[1])
+            return self._memo.put(chunk, terms[0] if terms else _NOTHING)
+        tokens, names = self._parse(chunk)
         stored: list[tuple[str, int]] = [(name.term, 1) for name in names]
         width = 0
         for token in tokens:
-            for slot in token.slots:
+            for index, slot in enumerate(token.slots):
                 width += 1
                 stored += [(term, width) for term in slot]
-            stored += [(term, width) for term in token.stored_only]
+                if token.stored_only:
+                    stored += [(term, width) for term in token.stored_only[index]]
         numeric = _NUMERIC.match(chunk) is not None
-        return _Chunk(tuple(dict.fromkeys(stored)), width, numeric, tuple(tokens), tuple(names))
+        value: _Chunk | str = _Chunk(tuple(dict.fromkeys(stored)), width, numeric)
+        if not stored and not numeric:
+            value = _NOTHING
+        elif len(stored) == 1 and width == 1 and not numeric:
+            value = stored[0][0]
+        return self._memo.put(chunk, value) if len(chunk) <= _MEMO_CHUNK else value
 
-    def _tokens(self, text: str) -> Iterable[_Token]:
-        """The words of a text without unspaced scripts."""
-        for word in _WORDS.findall(text):
-            if "'" in word:
-                yield from self._apostrophe(word)
-            elif "," in word:
-                yield self._token(word.replace(",", ""))
-            elif "." in word and not word[0].isdigit():
-                yield self._token(word.replace(".", ""))
+    def _parse(self, chunk: str) -> tuple[list[Token], list[Identifier]]:
+        """The tokens and the identifiers of a chunk."""
+        tokens: list[Token] = []
+        names: list[Identifier] = []
+        for kind, run in scripts.segments(chunk):
+            if kind == "other":
+                names += of_chunk(run)
+                tokens += self._words.tokens(run)
             else:
-                yield self._token(word)
-
-    def _apostrophe(self, word: str) -> Iterable[_Token]:
-        """``what's`` -> what, ``don't`` -> dont, ``l'eau`` -> l eau, ``O'Brien`` -> o brien obrien."""
-        if _NEGATION.fullmatch(word):
-            yield self._token(word.replace("'", ""))
-            return
-        head, *tail = word.split("'")
-        if len(tail) == 1 and tail[0].lower() in _CONTRACTED:
-            yield self._token(head)
-            return
-        joined = self._terms(word.replace("'", ""))
-        for index, piece in enumerate([head, *tail]):
-            token = self._token(piece)
-            if index == 0 and token.slots:
-                token = token._replace(slots=((*token.slots[0], *joined), *token.slots[1:]))
-            yield token
-
-    def _token(self, word: str) -> _Token:
-        """One word: itself, and its parts when letters meet digits or its case changes inside."""
-        whole = self._terms(word)
-        parts: list[tuple[str, ...]] = []
-        if _MIXED.search(word):
-            found = [part for part in _PARTS.findall(word) if len(part) >= _MIN_PART or part.isdigit()]
-            parts = [terms for part in found if part != word and (terms := self._terms(part))]
-        if not parts:
-            return _Token(word, (whole,) if whole else ())
-        return _Token(word, ((*whole, *parts[0]), *parts[1:]))
-
-    def _terms(self, word: str) -> tuple[str, ...]:
-        """The terms of one word (none for a stop word; two when the accents decide about the stem)."""
-        terms = self._words.get(word)
-        if terms is None:
-            terms = self._stem(normalize.casefold(word))
-            if len(self._words) >= _MEMO_ENTRIES:
-                self._words.clear()
-            self._words[word] = terms
-        return terms
-
-    def _stem(self, folded_case: str) -> tuple[str, ...]:
-        if folded_case in self._stop_words:
-            return ()
-        plain = normalize.fold(folded_case)
-        if self._stemmer is None or len(plain) > identifiers.MAX_TERM_CHARACTERS:
-            terms = [plain]
-        else:
-            with self._lock:
-                terms = [self._stemmer.stemWord(plain)]
-                if self._accented_stems and plain != folded_case:
-                    terms.insert(0, self._stemmer.stemWord(folded_case))
-        return tuple(
-            dict.fromkeys(identifiers.bounded(form) for term in terms if (form := normalize.fold(term)))
-        )
+                tokens.append(_emoji(run) if kind == "emoji" else _unspaced(run))
+        return tokens, names
 
 
 @lru_cache(maxsize=len(CONFIGURATIONS))
@@ -347,37 +251,38 @@ def _analyzer(config: str) -> Analyzer:
     return Analyzer(config)
 
 
-def _unspaced(kind: str, run: str) -> Iterable[_Token]:
-    """Tokens of a run of CJK or South-East Asian script, or of one emoji sequence."""
-    if kind == "emoji":
-        bases = [base for base in dict.fromkeys(scripts.emoji_bases(run)) if base != run]
-        yield _Token(run, ((identifiers.bounded(run), *bases),))
-        return
-    characters = [identifiers.bounded(normalize.fold(unit) or unit) for unit in scripts.units(run)]
-    pairs = scripts.bigrams(characters)
-    if not pairs:
-        yield _Token(run, ((characters[0],),))
-        return
-    for index, pair in enumerate(pairs, start=1):
-        alone = characters[index - 1 : index] if index < len(pairs) else characters[-2:]
-        yield _Token(pair, ((identifiers.bounded(pair),),), stored_only=tuple(alone))
+def _emoji(sequence: str) -> Token:
+    """An emoji sequence: itself, and its pictographs without skin tones."""
+    return Token(sequence, (tuple(dict.fromkeys([bounded(sequence), *scripts.emoji_bases(sequence)])),))
+
+
+def _unspaced(run: str) -> Token:
+    """A run of a script without spaces: bigrams, with the unigrams stored beside them."""
+    units = scripts.units(run)
+    if len(run) > len(units) and max(map(len, units)) > _LONG_UNIT:
+        units = [bounded(unit) for unit in units]
+    if len(units) == 1:
+        return Token(run, ((units[0],),))
+    pairs = scripts.bigrams(units)
+    alone = [(unit,) for unit in units[:-2]]
+    return Token(run, tuple((pair,) for pair in pairs), (*alone, (units[-2], units[-1])))
 
 
 def _within_limits(lexemes: dict[str, list[int]]) -> dict[str, list[int]]:
-    """Keep what PostgreSQL can hold: frequencies survive, positions beyond the last one are moved to the end."""
+    """Keep what PostgreSQL can hold: frequencies survive, positions beyond the last one are moved before it."""
+    if any(len(places) > MAX_POSITIONS or places[-1] > MAX_POSITION for places in lexemes.values()):
+        lexemes = {term: _fit(places) for term, places in lexemes.items()}
+    fixed = _PREFIX_BYTES + _LEXEME_OVERHEAD
+    occurrences = _POSITION_BYTES * sum(map(len, lexemes.values()))
+    if _UTF8_BYTES * sum(map(len, lexemes)) + fixed * len(lexemes) + occurrences <= MAX_VECTOR_BYTES:
+        return lexemes
     budget = MAX_VECTOR_BYTES
     kept: dict[str, list[int]] = {}
     for term, positions in lexemes.items():
-        fitting = (
-            positions
-            if positions[-1] <= MAX_POSITION and len(positions) <= MAX_POSITIONS
-            else _fit(positions)
-        )
-        size = len(term) * 4 if not term.isascii() else len(term)
-        budget -= _PREFIX_BYTES + size + _LEXEME_OVERHEAD + _POSITION_BYTES * len(fitting)
+        budget -= fixed + len(term.encode()) + _POSITION_BYTES * len(positions)
         if budget < 0:
             break
-        kept[term] = fitting
+        kept[term] = positions
     return kept
 
 

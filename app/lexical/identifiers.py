@@ -85,6 +85,9 @@ _CODE: Final = re.compile(
 _CAMEL: Final = re.compile(r"[^\W\d_]*(?:[a-z][A-Z]|[A-Z]{2}[a-z]{2})[^\W_]*")
 _AMPERSAND: Final = re.compile(r"[a-z]{1,4}(?:&[a-z]{1,4})+")
 _WORD_RUN: Final = re.compile(r"[^\W\d_]+")
+_PROSE: Final = re.compile(
+    r"[^\w@#+./\\:&-]*(?:[A-Z]?[a-z]+|[A-Z]+|[0-9]{1,4})(?:[-',;][a-z]+)*[^\w@#+/\\:&-]*"
+)
 _CLEAR_PATH: Final = re.compile(r"[~/.]|[a-z]:/|.*[/].*[/]|.*[_.0-9\-]")
 
 _PULL: Final = frozenset(
@@ -106,7 +109,7 @@ def extract(text: str) -> list[Identifier]:
 
 def of_chunk(chunk: str) -> list[Identifier]:
     """The identifiers inside a chunk of cleaned text without white space and unspaced scripts."""
-    if _WORD_RUN.fullmatch(chunk) and not _CAMEL.fullmatch(chunk):
+    if _PROSE.fullmatch(chunk):
         return []
     found: dict[str, bool] = {}
     rest = chunk

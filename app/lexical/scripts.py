@@ -40,6 +40,7 @@ _SEGMENTS: Final = regex.compile(
     regex.V1,
 )
 _CLUSTERS: Final = regex.compile(r"\P{M}\p{M}*|\p{M}+")
+_MARK: Final = regex.compile(r"\p{M}")
 _EMOJI_BASE: Final = regex.compile(r"\p{Extended_Pictographic}")
 
 _BY_NAME: Final = (
@@ -66,7 +67,7 @@ def segments(text: str) -> list[tuple[str, str]]:
 
 def units(run: str) -> list[str]:
     """The characters of an unspaced run, each with its combining marks."""
-    return list(_CLUSTERS.findall(run))
+    return list(_CLUSTERS.findall(run)) if _MARK.search(run) else list(run)
 
 
 def bigrams(characters: list[str]) -> list[str]:

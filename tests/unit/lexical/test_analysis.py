@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.lexical.analysis import CONFIGURATIONS, MAX_POSITION, MAX_POSITIONS, Analyzer
+from app.lexical.analysis import MAX_POSITION, MAX_POSITIONS, Analyzer
 from app.lexical.scripts import Script
+from app.lexical.words import CONFIGURATIONS
 
 ENGLISH = Analyzer.for_config("english")
 SIMPLE = Analyzer.for_config("simple")
