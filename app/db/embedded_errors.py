@@ -4,10 +4,26 @@ PostgreSQL's programs report causes as free text; `diagnose` recognises the ones
 The server is run with English messages (`lc_messages = C`), so that the texts are the documented ones.
 """
 
+import re
 from pathlib import Path
 from typing import NamedTuple
 
 EXCERPT_LINES = 6
+# "2026-03-01 12:00:00.123 UTC [4711] " before each line of the server's log.
+_PREFIX = re.compile(r"^\d{4}-\d\d-\d\d \S+ \S+ \[\d+\] ")
+_TELLING = (
+    "FATAL:",
+    "PANIC:",
+    "DETAIL:",
+    "HINT:",
+    "error:",
+    "invalid value for parameter",
+    "unrecognized configuration parameter",
+    "syntax error in file",
+    "could not find the database system",
+    "Expected to find it",
+    "but could not open",
+)
 
 
 class EmbeddedPostgresError(Exception):
@@ -64,6 +80,11 @@ _SYMPTOMS = (
         "nothing that was committed is lost.",
     ),
     _Symptom(
+        "could not look up effective user ID",
+        "The user that runs Strata has a number but no name, which PostgreSQL refuses.",
+        "Run Strata as a user that /etc/passwd lists.",
+    ),
+    _Symptom(
         "configuration file",
         "The embedded PostgreSQL in {directory} refuses its configuration: {excerpt}",
         "Correct the named parameter (in {directory}/postgresql.conf, {directory}/postgresql.auto.conf or the "
@@ -110,25 +131,11 @@ def disk_full(directory: Path, log: Path) -> EmbeddedPostgresError:
 
 
 def excerpt(output: str) -> str:
-    """Return the telling lines of a server log, at most `EXCERPT_LINES`, joined by ` | `.
+    """Return the telling lines of a server log, at most `EXCERPT_LINES`, without time stamps, joined by ` | `.
 
-    Lines that report a failure come with the detail lines after them; a text without any gives its last lines.
+    A text without any telling line gives its last lines.
     """
-    lines = [line.strip() for line in output.splitlines() if line.strip()]
-    telling = [line for line in lines if _is_telling(line)]
+    lines = [_PREFIX.sub("", line.strip()) for line in output.splitlines() if line.strip()]
+    telling = [line for line in lines if any(mark in line for mark in _TELLING)]
     chosen = (telling or lines)[-EXCERPT_LINES:]
     return " | ".join(chosen) if chosen else "it printed nothing."
-
-
-def _is_telling(line: str) -> bool:
-    marks = (
-        "FATAL:",
-        "PANIC:",
-        "DETAIL:",
-        "HINT:",
-        "error:",
-        "postgres: could not",
-        "Expected to find",
-        "but could not",
-    )
-    return any(mark in line for mark in marks)

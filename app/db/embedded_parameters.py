@@ -14,7 +14,7 @@ def usable_memory() -> int:
     """Return the memory this process may use in bytes: the machine's, or its container's limit when lower."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     for limit in _CGROUP_LIMITS:
-        if limit.is_file() and (text := limit.read_text(encoding="ascii").strip()).isdigit():
+        if limit.is_file() and (text := limit.read_text(encoding="utf-8").strip()).isdigit():
             memory = min(memory, int(text))
     return memory
 

@@ -18,7 +18,7 @@ PORT = 5432
 SOCKET_NAME = f".s.PGSQL.{PORT}"
 _SOCKET_LINE = 4
 _STATUS_LINE = 7
-_QUIT_SECONDS = 5.0
+_QUIT_SECONDS = 2.0
 _POLL_SECONDS = 0.05
 
 _logger = logging.getLogger(__name__)
