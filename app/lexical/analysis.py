@@ -220,13 +220,17 @@ class Analyzer:
         stored: list[tuple[str, int]] = [(name.term, 1) for name in names]
         width = 0
         for token in tokens:
-            for index, slot in enumerate(token.slots):
+            if token.stored_only:
+                end = width + len(token.slots)
+                stored += zip(chain.from_iterable(token.slots), range(width + 1, end + 1), strict=True)
+                stored += zip(token.stored_only, (*range(width + 1, end + 1), end), strict=True)
+                width = end
+                continue
+            for slot in token.slots:
                 width += 1
                 stored += [(term, width) for term in slot]
-                if token.stored_only:
-                    stored += [(term, width) for term in token.stored_only[index]]
         numeric = _NUMERIC.match(chunk) is not None
-        value: _Chunk | str = _Chunk(tuple(dict.fromkeys(stored)), width, numeric)
+        value: _Chunk | str = _Chunk(tuple(stored), width, numeric)
         if not stored and not numeric:
             value = _NOTHING
         elif len(stored) == 1 and width == 1 and not numeric:
@@ -264,8 +268,7 @@ def _unspaced(run: str) -> Token:
     if len(units) == 1:
         return Token(run, ((units[0],),))
     pairs = scripts.bigrams(units)
-    alone = [(unit,) for unit in units[:-2]]
-    return Token(run, tuple((pair,) for pair in pairs), (*alone, (units[-2], units[-1])))
+    return Token(run, tuple(zip(pairs, strict=True)), tuple(units))
 
 
 def _within_limits(lexemes: dict[str, list[int]]) -> dict[str, list[int]]:

@@ -86,7 +86,7 @@ _CAMEL: Final = re.compile(r"[^\W\d_]*(?:[a-z][A-Z]|[A-Z]{2}[a-z]{2})[^\W_]*")
 _AMPERSAND: Final = re.compile(r"[a-z]{1,4}(?:&[a-z]{1,4})+")
 _WORD_RUN: Final = re.compile(r"[^\W\d_]+")
 _PROSE: Final = re.compile(
-    r"[^\w@#+./\\:&-]*(?:[A-Z]?[a-z]+|[A-Z]+|[0-9]{1,4})(?:[-',;][a-z]+)*[^\w@#+/\\:&-]*"
+    r"[^\w@#+./\\:&-]*(?:[A-Z]?[a-z]+|[A-Z]+|[0-9]{1,4})?(?:[-',;][a-z]+)*[^\w@#+/\\:&-]*"
 )
 _CLEAR_PATH: Final = re.compile(r"[~/.]|[a-z]:/|.*[/].*[/]|.*[_.0-9\-]")
 
@@ -225,6 +225,8 @@ def _run(run: str) -> list[tuple[str, bool]]:
 
 def _strip(run: str) -> str:
     """Remove punctuation that belongs to the sentence: any at the end, all but ``. # @ ~ / --`` at the front."""
+    if run.isalnum():
+        return run
     run = run.rstrip(".:@/\\&~-")
     if run.endswith("+") and not run.endswith("++"):
         run = run.rstrip("+")

@@ -33,10 +33,11 @@ _CJK: Final = r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Bopomofo}\p{Hangul}ー]&&[\p{
 _SEA: Final = r"[\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]&&[\p{L}\p{M}]"
 _EMOJI: Final = (
     r"\p{Regional_Indicator}{2}"
-    r"|[\p{Extended_Pictographic}--[0-9]]\p{Emoji_Modifier}?(?:\u200d\p{Extended_Pictographic}\p{Emoji_Modifier}?)*"
+    r"|\p{Extended_Pictographic}\p{Emoji_Modifier}?(?:\u200d\p{Extended_Pictographic}\p{Emoji_Modifier}?)*"
 )
 _SEGMENTS: Final = regex.compile(
-    rf"(?P<cjk>[{_CJK}]+)|(?P<sea>[{_SEA}]+)|(?P<emoji>{_EMOJI})|(?P<other>(?:(?!{_EMOJI})[^[{_CJK}][{_SEA}]])+)",
+    rf"(?P<cjk>[{_CJK}]+)|(?P<sea>[{_SEA}]+)|(?P<emoji>{_EMOJI})"
+    rf"|(?P<other>[^[{_CJK}][{_SEA}]\p{{Extended_Pictographic}}\p{{Regional_Indicator}}]+|\p{{Regional_Indicator}})",
     regex.V1,
 )
 _CLUSTERS: Final = regex.compile(r"\P{M}\p{M}*|\p{M}+")

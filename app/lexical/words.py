@@ -62,12 +62,13 @@ class Token(NamedTuple):
     Attributes:
         surface: the token as written (after cleaning).
         slots: for each position that the token takes, the terms found there; none for a stop word.
-        stored_only: terms stored at the same positions but not asked for, one tuple for each slot, or nothing.
+        stored_only: the unigrams of a run of bigrams, stored but not asked for: one more than there are slots (each
+            slot then holds one term); else empty.
     """
 
     surface: str
     slots: tuple[tuple[str, ...], ...]
-    stored_only: tuple[tuple[str, ...], ...] = ()
+    stored_only: tuple[str, ...] = ()
 
 
 class WordAnalyzer:
