@@ -26,6 +26,7 @@ _STRAY_JOINER: Final = regex.compile(
     rf"(?<![\p{{Extended_Pictographic}}\p{{Emoji_Modifier}}]){_JOINER}|{_JOINER}(?!\p{{Extended_Pictographic}})"
 )
 _APOSTROPHES: Final = re.compile("[\u2018\u2019\u201b\u02bc\u02b9\u055a\u05f3\uff07\u00b4]")
+_HYPHENS: Final = re.compile("[\u2010\u2011\u2043\ufe63\uff0d]")
 # NFKC would glue these to the word before them ("Foo™" -> "FooTM").
 _MARKS: Final = re.compile("[\u2120\u2122\u00a9\u00ae]")
 
@@ -53,7 +54,7 @@ _FOLD: Final[dict[int, str]] = {ord(letter): plain for letter, plain in _LETTERS
 def clean(text: str) -> str:
     """Bring a text into compatibility form, its letter case kept.
 
-    NFKC (full-width forms, ligatures, half-width katakana, superscripts), every apostrophe as ``'``, invisible
+    NFKC (full-width forms, ligatures, half-width katakana, superscripts), one apostrophe and one hyphen, invisible
     characters and tatweel removed; a zero-width joiner survives only inside an emoji sequence.
     """
     if text.isascii():
@@ -61,7 +62,7 @@ def clean(text: str) -> str:
     text = _MARKS.sub(" ", text)
     if not unicodedata.is_normalized("NFKC", text):
         text = unicodedata.normalize("NFKC", _APOSTROPHES.sub("'", text))
-    text = _INVISIBLE.sub("", _APOSTROPHES.sub("'", text))
+    text = _INVISIBLE.sub("", _HYPHENS.sub("-", _APOSTROPHES.sub("'", text)))
     if _JOINER in text:
         text = _STRAY_JOINER.sub("", text)
     return text

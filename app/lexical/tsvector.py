@@ -28,10 +28,11 @@ def prefixed(terms: Iterable[str], prefix: str) -> list[str]:
 def tsvector_literal(document: AnalyzedDocument, prefix: str) -> str:
     """The text of a ``tsvector`` value (to be bound as a parameter and cast), positions without weights."""
     return " ".join(
-        f"'{_quoted(prefix + term)}':{','.join(map(str, positions))}"
+        f"{quoted(prefix + term)}:{','.join(map(str, positions))}"
         for term, positions in document.lexemes.items()
     )
 
 
-def _quoted(lexeme: str) -> str:
-    return lexeme.replace("\\", "\\\\").replace("'", "''")
+def quoted(lexeme: str) -> str:
+    """A lexeme as it is written in a ``tsvector`` or ``tsquery`` value."""
+    return "'" + lexeme.replace("\\", "\\\\").replace("'", "''") + "'"

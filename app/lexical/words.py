@@ -3,7 +3,7 @@
 A word is a maximal run of letters, marks and digits. Numbers lose their thousands separators (``1,000``) and keep
 their decimal point; dotted abbreviations are joined (``U.S.`` -> us); possessive and contracted endings go
 (``what's`` -> what), negations are joined (``don't`` -> dont), and any other apostrophe separates, with the joined
-spelling beside (``O'Brien`` -> o brien obrien; ``l'eau`` -> l eau).
+spelling beside (``O'Brien`` -> o brien obrien). So does a hyphen between letters (``e-mail`` -> e mail email).
 """
 
 import re
@@ -39,6 +39,7 @@ def _word_pattern(letter: str, character: str) -> str:
         r"(?<![0-9.,])[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])"
         rf"|(?<!{character})(?<!\.)(?:{letter}\.)+{letter}(?!{character})"
         rf"|(?<!{character})(?<!\.)[0-9]+\.[0-9]+(?!{character}|\.[0-9])"
+        rf"|(?<!{character})(?<![\-_]){letter}+(?:-{letter}+)+(?!{character}|[\-'_])"
         rf"|{character}+(?:'{character}+)*"
     )
 
@@ -53,6 +54,7 @@ _MIXED: Final = regex.compile(r"\p{L}\p{N}|\p{N}\p{L}|\p{Ll}\p{Lu}|\p{Lu}{2}\p{L
 _ASCII_MIXED: Final = re.compile(r"[A-Za-z][0-9]|[0-9][A-Za-z]|[a-z][A-Z]|[A-Z]{2}[a-z]{2}")
 _CONTRACTED: Final = frozenset({"s", "d", "m", "ll", "re", "ve"})
 _NEGATION: Final = re.compile(r"[a-z]+n't", re.IGNORECASE)
+_WITH_ENDING: Final = 2
 _MIN_PART: Final = 2
 
 
@@ -87,6 +89,8 @@ class WordAnalyzer:
         for word in (_ASCII_WORDS if text.isascii() else _WORDS).findall(text):
             if "'" in word:
                 yield from self._apostrophe(word)
+            elif "-" in word:
+                yield from self._compound(word.split("-"))
             elif "," in word:
                 yield self._token(word.replace(",", ""))
             elif "." in word and not word[0].isdigit():
@@ -103,16 +107,22 @@ class WordAnalyzer:
         if _NEGATION.fullmatch(word):
             yield self._token(word.replace("'", ""))
             return
-        head, *tail = word.split("'")
-        if len(tail) == 1 and tail[0].lower() in _CONTRACTED:
-            yield self._token(head)
-            return
-        joined = self.terms(word.replace("'", ""))
-        for index, piece in enumerate([head, *tail]):
-            token = self._token(piece)
-            if index == 0 and token.slots:
-                token = token._replace(slots=((*token.slots[0], *joined), *token.slots[1:]))
-            yield token
+        pieces = word.split("'")
+        if len(pieces) == _WITH_ENDING and pieces[1].lower() in _CONTRACTED:
+            yield self._token(pieces[0])
+        else:
+            yield from self._compound(pieces)
+
+    def _compound(self, pieces: list[str]) -> Iterator[Token]:
+        """The pieces as words, with their joined spelling at the first place."""
+        tokens = [self._token(piece) for piece in pieces]
+        joined = self.terms("".join(pieces))
+        first = next((index for index, token in enumerate(tokens) if token.slots), 0)
+        slots = tokens[first].slots or ((),)
+        tokens[first] = tokens[first]._replace(
+            slots=((*slots[0], *joined), *slots[1:]) if joined else tokens[first].slots
+        )
+        yield from tokens
 
     def _token(self, word: str) -> Token:
         """One word: itself, and its parts when letters meet digits or its case changes inside."""
