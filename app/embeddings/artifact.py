@@ -8,6 +8,7 @@ from typing import Final
 
 import msgspec
 
+from app.embeddings.descriptor import EmbeddingDescriptor
 from app.embeddings.errors import EmbedderConfigurationError
 
 MANIFEST_NAME: Final = "strata-embedding.json"
@@ -41,6 +42,16 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     preprocessing: str = ""
     query_prefix: str | None = None
     document_prefix: str | None = None
+
+    def __post_init__(self) -> None:
+        # The descriptor knows its rules; msgspec reports its ValueError as a fault of the file.
+        EmbeddingDescriptor(
+            implementation=self.implementation,
+            model=self.model,
+            dimension=self.dimension,
+            revision=self.revision,
+            preprocessing=self.preprocessing,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

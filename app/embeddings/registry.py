@@ -83,18 +83,21 @@ def create_embedder(name: EmbedderName, options: EmbedderOptions | None = None) 
 def _create_openai(options: EmbedderOptions) -> OpenAIEmbedder:
     if not options.base_url or not options.model or not options.dimension:
         raise EmbedderConfigurationError("the openai embedder needs base_url, model and dimension")
-    return OpenAIEmbedder(
-        base_url=options.base_url,
-        model=options.model,
-        dimension=options.dimension,
-        api_key=options.api_key,
-        revision=options.revision or "",
-        batch_size=options.batch_size,
-        concurrency=options.concurrency,
-        attempts=options.attempts,
-        connect_timeout=options.connect_timeout,
-        read_timeout=options.read_timeout,
-        window_characters=options.window_characters,
-        query_prefix=options.query_prefix,
-        document_prefix=options.document_prefix,
-    )
+    try:
+        return OpenAIEmbedder(
+            base_url=options.base_url,
+            model=options.model,
+            dimension=options.dimension,
+            api_key=options.api_key,
+            revision=options.revision or "",
+            batch_size=options.batch_size,
+            concurrency=options.concurrency,
+            attempts=options.attempts,
+            connect_timeout=options.connect_timeout,
+            read_timeout=options.read_timeout,
+            window_characters=options.window_characters,
+            query_prefix=options.query_prefix,
+            document_prefix=options.document_prefix,
+        )
+    except ValueError as error:
+        raise EmbedderConfigurationError(f"the openai embedder's {error}") from error

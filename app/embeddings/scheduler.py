@@ -158,11 +158,12 @@ class BatchScheduler:
             job = jobs.popleft()
             if job.future.done():
                 continue
+            begun = len(batch)
             while job.waiting:
                 length = max(longest, len(job.texts[job.waiting[-1]]))
                 if not self._limit.admits(len(batch) + 1, length):
-                    # To the tail of the lane: the next batch begins with another job.
-                    jobs.append(job)
+                    # A job that has had its turn goes to the tail: the next batch begins with another one.
+                    (jobs.append if len(batch) > begun else jobs.appendleft)(job)
                     return batch
                 longest = length
                 batch.append((job, job.waiting.pop()))

@@ -6,6 +6,7 @@ from typing import Final
 
 from tokenizers import Encoding, Tokenizer
 
+from app.embeddings.errors import EmbedderConfigurationError
 from app.embeddings.protocol import TokenStatistics, replace_surrogates
 
 # An overlap never takes more than this share of a window, or windows would multiply.
@@ -21,11 +22,14 @@ class TokenWindows:
         overlap: Tokens that two neighbouring windows share, about.
         short: Texts of up to so many characters are one window without a look at their tokens. Give 0 unless the
             model reads past its window anyway: normalisation can make more tokens than characters.
+
+    Raises:
+        EmbedderConfigurationError: The limit leaves no room for text.
     """
 
     def __init__(self, tokenizer: Tokenizer, *, limit: int, overlap: int, short: int = 0) -> None:
         if limit < 1:
-            raise ValueError(f"a window of {limit} tokens holds no text")
+            raise EmbedderConfigurationError(f"a window of {limit} tokens holds no text")
         self._tokenizer = _plain(tokenizer)
         self._limit = limit
         self._overlap = min(overlap, int(limit * _LARGEST_OVERLAP_SHARE))
@@ -63,15 +67,20 @@ class TokenWindows:
         windows = -(-(count - self._overlap) // (self._limit - self._overlap))
         size = -(-(count + (windows - 1) * self._overlap) // windows)
         words, offsets = encoding.word_ids, encoding.offsets
-        slices = []
-        start = 0
+        slices: list[str] = []
+        start = reached = 0
         while True:
             end = count if count - start <= self._limit else _word_start(words, start + size, start + 1)
             begin = offsets[start][0] if start else 0
             end, window = self._fitting(text, encoding, begin=begin, start=start, end=end)
+            if end <= reached:
+                # Words so long that the overlap leaves room for no other: go on without it.
+                start = reached
+                continue
             slices.append(window)
             if end == count:
                 return slices
+            reached = end
             start = _word_start(words, max(start + 1, end - self._overlap), start + 1)
 
     def _fitting(self, text: str, encoding: Encoding, *, begin: int, start: int, end: int) -> tuple[int, str]:
