@@ -156,10 +156,11 @@ class Analyzer:
                     groups.append(group)
                     for term in group:
                         counts[term] = counts.get(term, 0) + 1
+            words = {normalize.fold(normalize.casefold(token.surface)) for token in tokens}
             for name in dict.fromkeys(names):
                 if name.strong:
                     strong[name.term] = None
-                if name.term[1:] not in counts:
+                if name.term[1:] not in words:
                     counts[name.term] = counts.get(name.term, 0) + 1
         by_script: dict[Script, int] = {}
         for surface in surfaces:
@@ -176,11 +177,9 @@ class Analyzer:
             scripts=by_script,
         )
 
-    def _split(self, text: str) -> list[str]:
-        text = normalize.clean(text)
-        if self.config == "turkish":
-            text = text.replace("I", "ı").replace("İ", "i")
-        return text.split()
+    @staticmethod
+    def _split(text: str) -> list[str]:
+        return normalize.clean(text).split()
 
     def _scan(self, text: str, lexemes: dict[str, list[int]]) -> int:
         """Add a text's terms with their positions; return the number of positions used."""

@@ -14,6 +14,7 @@ import hashlib
 import re
 from typing import Final, NamedTuple
 
+from app.lexical.normalize import fold
 from app.lexical.scripts import segments
 
 MARK: Final = "="
@@ -121,7 +122,7 @@ def of_chunk(chunk: str) -> list[Identifier]:
         _add(found, _numbered(match))
     for run in _RUN.findall(rest):
         _add(found, _run(run))
-    return [Identifier(bounded(MARK + form), strong) for form, strong in found.items()]
+    return [Identifier(bounded(MARK + fold(form)), strong) for form, strong in found.items()]
 
 
 # --- references of several words -----------------------------------------------------------------------------------

@@ -82,6 +82,7 @@ class WordAnalyzer:
         self._lock = threading.Lock()  # a Stemmer has internal state
         self._stop_words = STOP_WORDS.get(config, frozenset())
         self._accented_stems = config not in _STEMMED_WITHOUT_ACCENTS
+        self._dotless_i = config == "turkish"
         self._memo: Memo[tuple[str, ...]] = Memo()
 
     def tokens(self, text: str) -> Iterator[Token]:
@@ -101,7 +102,10 @@ class WordAnalyzer:
     def terms(self, word: str) -> tuple[str, ...]:
         """The terms of one word: none for a stop word, two when its accents decide about the stem, else one."""
         terms = self._memo.get(word)
-        return self._memo.put(word, self._stem(normalize.casefold(word))) if terms is None else terms
+        if terms is None:
+            cased = word.replace("I", "ı").replace("İ", "i") if self._dotless_i else word
+            terms = self._memo.put(word, self._stem(normalize.casefold(cased)))
+        return terms
 
     def _apostrophe(self, word: str) -> Iterator[Token]:
         if _NEGATION.fullmatch(word):
