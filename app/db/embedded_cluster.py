@@ -168,14 +168,14 @@ class Cluster:
         if server is None:
             return
         result = self._run("pg_ctl", "stop", "--mode=fast", "--wait", f"--timeout={_STOP_SECONDS}")
-        if result.returncode != 0:
+        # A server that was just killed also makes pg_ctl fail, but it is gone.
+        if result.returncode != 0 and find_postmaster(self.directory) is not None:
             _logger.warning("PostgreSQL in %s is slow to stop: %s", self.directory, result.stdout.strip())
-        elif (
-            server.socket_directory is not None
-            and server.socket_directory.name == self._socket_directory_name
-        ):
-            _remove_sockets(server.socket_directory)
-            server.socket_directory.rmdir()
+            return
+        sockets = server.socket_directory
+        if sockets is not None and sockets.name == self._socket_directory_name and sockets.exists():
+            _remove_sockets(sockets)
+            sockets.rmdir()
 
     def _check_owner(self) -> None:
         owner = self.directory.stat().st_uid
