@@ -2,10 +2,12 @@
 
 Nothing waits on purpose. While a batch runs, texts gather; when it ends, the next batch takes as many as the
 embedder's limit admits. Documents go in batches of that size too, so a query waits for one of them at most, and jobs
-take turns, so a small write is not stuck behind a large import.
+take turns, so a small write is not stuck behind a large import. Under an unending stream of queries documents still get
+a quarter of the time.
 """
 
 import asyncio
+import time
 from collections import deque
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, Final
@@ -25,6 +27,8 @@ Outcome = Vector | EmbeddingError
 """What became of one text."""
 
 _QUEUE_FULL_RETRY: Final = 1.0
+# Seconds of queries for each second of documents, while both wait.
+_QUERY_PREFERENCE: Final = 3.0
 
 _log = structlog.get_logger()
 
@@ -67,6 +71,7 @@ class BatchScheduler:
         pending_queries: Query texts that may wait or run at once.
         pending_characters: Characters of documents that may wait or run at once; a single job may exceed it when
             nothing else waits.
+        clock: Seconds that pass, for sharing the embedder's time between the lanes.
     """
 
     def __init__(
@@ -77,6 +82,7 @@ class BatchScheduler:
         concurrency: int,
         pending_queries: int,
         pending_characters: int,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._embed = embed
         self._limit = limit
@@ -85,6 +91,9 @@ class BatchScheduler:
         self._pending: dict[Lane, int] = {"query": 0, "document": 0}
         self._lanes: dict[Lane, deque[_Job]] = {"query": deque(), "document": deque()}
         self._running: dict[Lane, int] = {"query": 0, "document": 0}
+        self._clock = clock
+        self._document_seconds = 0.0  # of the last batch
+        self._query_seconds = 0.0  # since that batch
         self._tasks: set[asyncio.Task[None]] = set()
         self._pump_due = False
         self._closed = False
@@ -138,17 +147,24 @@ class BatchScheduler:
     def _pump(self) -> None:
         self._pump_due = False
         while not self._closed and self._running["query"] + self._running["document"] < self._concurrency:
-            lane: Lane = "query"
-            batch = self._take(lane)
-            if not batch and self._running["document"] < max(1, self._concurrency - 1):
-                lane = "document"
-                batch = self._take(lane)
+            lane, batch = self._next()
             if not batch:
                 return
             self._running[lane] += 1
             task = asyncio.get_running_loop().create_task(self._run(lane, batch))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
+
+    def _next(self) -> tuple[Lane, _Batch]:
+        documents_due = self._query_seconds > _QUERY_PREFERENCE * self._document_seconds
+        order: tuple[Lane, Lane] = ("document", "query") if documents_due else ("query", "document")
+        for lane in order:
+            # Of several places, one stays free for queries.
+            if lane == "document" and self._running["document"] >= max(1, self._concurrency - 1):
+                continue
+            if batch := self._take(lane):
+                return lane, batch
+        return "query", []
 
     def _take(self, lane: Lane) -> _Batch:
         jobs = self._lanes[lane]
@@ -170,6 +186,7 @@ class BatchScheduler:
         return batch
 
     async def _run(self, lane: Lane, batch: _Batch) -> None:
+        started = self._clock()
         try:
             outcomes = await self._outcomes(
                 lane, list(dict.fromkeys(job.texts[index] for job, index in batch))
@@ -185,8 +202,15 @@ class BatchScheduler:
                 job.settle(index, outcomes[job.texts[index]])
         finally:
             self._running[lane] -= 1
+            self._note(lane, self._clock() - started)
             if not self._closed:
                 self._schedule_pump()
+
+    def _note(self, lane: Lane, seconds: float) -> None:
+        if lane == "document":
+            self._document_seconds, self._query_seconds = seconds, 0.0
+        elif self._lanes["document"]:
+            self._query_seconds += seconds
 
     async def _outcomes(self, lane: Lane, texts: list[str]) -> dict[str, Outcome]:
         """Embed distinct texts; errors that concern single texts are told from those of the embedder."""

@@ -16,13 +16,21 @@ class Bench:
         self.gate = asyncio.Event()
         self.gate.set()
         self.fault = None
+        self.now = 0.0
+        self.seconds = {"query": 0.0, "document": 0.0}
         self.scheduler = BatchScheduler(
-            self.embed, limit=limit, concurrency=concurrency, pending_queries=100, pending_characters=1_000
+            self.embed,
+            limit=limit,
+            concurrency=concurrency,
+            pending_queries=100,
+            pending_characters=1_000,
+            clock=lambda: self.now,
         )
 
     async def embed(self, lane, texts):
         self.batches.append((lane, list(texts)))
         await self.gate.wait()
+        self.now += self.seconds[lane]
         if self.fault:
             raise self.fault
         return np.array([[len(text)] for text in texts], dtype=np.float32)
@@ -70,6 +78,17 @@ async def test_queries_keep_their_order_and_precede_documents():
         ("query", ["3"]),
         ("document", ["d"]),
     ]
+
+
+async def test_documents_get_a_quarter_of_the_time_under_an_unending_stream_of_queries():
+    bench = Bench(limit=BatchLimit(texts=1, characters=100))
+    bench.seconds = {"query": 1.0, "document": 10.0}
+    documents = bench.submit("document", ["a", "b"])
+    queries = [bench.submit("query", [str(number)]) for number in range(70)]
+    await asyncio.gather(documents, *queries)
+    lanes = [lane for lane, _ in bench.batches]
+    # The first document's time is not known yet; the second waits until queries have had three times as much.
+    assert [place for place, lane in enumerate(lanes) if lane == "document"] == [1, 33]
 
 
 async def test_outcomes_come_back_in_the_order_of_the_texts():
