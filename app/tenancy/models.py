@@ -111,6 +111,5 @@ class IdempotencyRecord(Base):
     idempotency_key: Mapped[str] = mapped_column(sa.Text, primary_key=True)
     profile_id: Mapped[UUID | None] = mapped_column(pg.UUID(as_uuid=True))
     request_digest: Mapped[bytes] = mapped_column(sa.LargeBinary)
-    status: Mapped[int] = mapped_column(sa.SmallInteger)
     response: Mapped[bytes] = mapped_column(sa.LargeBinary)
     created_at: Mapped[Timestamp]

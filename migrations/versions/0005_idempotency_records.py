@@ -22,7 +22,6 @@ def upgrade() -> None:
         sa.Column("idempotency_key", sa.Text(), nullable=False),
         sa.Column("profile_id", pg.UUID(), nullable=True),
         sa.Column("request_digest", sa.LargeBinary(), nullable=False),
-        sa.Column("status", sa.SmallInteger(), nullable=False),
         sa.Column("response", sa.LargeBinary(), nullable=False),
         sa.Column("created_at", sa.DateTime(timezone=True), server_default=sa.func.now(), nullable=False),
         sa.ForeignKeyConstraint(

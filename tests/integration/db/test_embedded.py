@@ -19,7 +19,7 @@ import pytest
 import sqlalchemy as sa
 
 from app.db.embedded import EmbeddedPostgres, EmbeddedPostgresError
-from app.db.embedded_account import choose_account
+from app.db.embedded.account import choose_account
 
 ROOT = os.geteuid() == 0
 # In memory where there is room for it: data directories are made, copied and removed dozens of times.

@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 from app.db.embedded import EmbeddedPostgres
-from app.db.embedded_cluster import installation
+from app.db.embedded.cluster import installation
 from app.db.roles import DATABASE_BLOCK, EXTENSION_BLOCK, ROLES_BLOCK, set_up_roles
 
 SCRIPT = Path(__file__).parents[3] / "deploy" / "roles.sql"

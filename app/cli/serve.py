@@ -1,0 +1,27 @@
+"""``strata serve``: the API."""
+
+from typing import Annotated
+
+import typer
+import uvicorn
+
+from app.asgi import configure_logging, create_app
+from app.cli.output import err
+from app.settings import load_settings
+
+
+def serve(
+    host: Annotated[str, typer.Option(help="Address to listen on")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="Port to listen on", min=0, max=65_535)] = 8080,
+    demo: Annotated[bool, typer.Option("--demo", help="Load the demo memories once and print a key")] = False,
+) -> None:
+    """Serve the REST API. Without STRATA_DATABASE_URL, an embedded PostgreSQL runs in STRATA_DATA_DIR."""
+    settings = load_settings()
+    configure_logging(settings)
+    app = create_app(settings)
+    err.print(f"Strata on http://{host}:{port} (documentation: /docs, readiness: /readyz)", highlight=False)
+    uvicorn.run(app, host=host, port=port, log_config=None, access_log=False, timeout_graceful_shutdown=10)
+
+
+def worker() -> None:
+    """Run background jobs without the API."""

@@ -1,0 +1,91 @@
+"""What can go wrong, by stable code. Services raise these; the HTTP layer renders them, the command line prints them."""
+
+from dataclasses import dataclass
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorCode:
+    """One row of the error table: HTTP status, short title, and what the caller can do."""
+
+    status: int
+    title: str
+    remedy: str
+
+
+CODES: Final[dict[str, ErrorCode]] = {
+    "missing_key": ErrorCode(401, "No API key", "Send `Authorization: Bearer strata_...`."),
+    "invalid_key": ErrorCode(401, "Unknown API key", "Check the key; a key is shown only once, at its creation."),
+    "expired_key": ErrorCode(401, "Expired API key", "Create or rotate a key."),
+    "revoked_key": ErrorCode(401, "Revoked API key", "Create a new key."),
+    "invalid_operator_token": ErrorCode(401, "Not the operator", "Send the token of STRATA_OPERATOR_TOKEN."),
+    "missing_scope": ErrorCode(403, "Scope missing", "Use a key that has the scope named in the detail."),
+    "team_archived": ErrorCode(403, "Team archived", "Ask the operator to reactivate the team."),
+    "not_found": ErrorCode(404, "Not found", "Check the id; ids of other teams and profiles are not found either."),
+    "method_not_allowed": ErrorCode(405, "Method not allowed", "See the OpenAPI document for the methods of a path."),
+    "conflict": ErrorCode(409, "Conflict", "Read the current state and decide again."),
+    "name_taken": ErrorCode(409, "Name taken", "Choose another name; case does not tell names apart."),
+    "idempotency_key_reused": ErrorCode(
+        409, "Idempotency key used for something else", "Use a new key for a new request."
+    ),
+    "request_in_progress": ErrorCode(409, "Same request in progress", "Repeat it after the time in Retry-After."),
+    "embedding_space_mismatch": ErrorCode(
+        409, "Other embedding space", "Start the service with the team's embedder, or re-embed the team."
+    ),
+    "payload_too_large": ErrorCode(413, "Body too large", "Send fewer items; see the limits in the README."),
+    "unsupported_media_type": ErrorCode(415, "Not JSON", "Send `Content-Type: application/json`."),
+    "malformed_json": ErrorCode(422, "Malformed JSON", "Send one JSON value, in UTF-8."),
+    "validation_failed": ErrorCode(422, "Invalid request", "Mend the fields listed under `errors`."),
+    "rate_limited": ErrorCode(429, "Too many requests", "Repeat after the time in Retry-After."),
+    "internal_error": ErrorCode(500, "Internal error", "Report it with the request id."),
+    "database_unavailable": ErrorCode(503, "Database unavailable", "Repeat after the time in Retry-After."),
+    "database_busy": ErrorCode(503, "Database busy", "Repeat after the time in Retry-After."),
+    "embedder_unavailable": ErrorCode(503, "Embedder unavailable", "Repeat after the time in Retry-After."),
+    "recall_branch_failed": ErrorCode(503, "A required branch failed", "Repeat after the time in Retry-After."),
+    "not_ready": ErrorCode(503, "Not ready", "Wait until /readyz answers 200."),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class FieldError:
+    """What is wrong with one field; ``path`` as in ``items[3].content``."""
+
+    path: str
+    message: str
+
+
+class StrataError(Exception):
+    """An error with a stable code.
+
+    Attributes:
+        code: A key of ``CODES``.
+        detail: One sentence for people; never memory content, never a secret.
+        errors: Field errors, for ``validation_failed``.
+        retry_after: Seconds after which the same request may succeed.
+    """
+
+    def __init__(
+        self,
+        code: str,
+        detail: str,
+        *,
+        errors: tuple[FieldError, ...] = (),
+        retry_after: float | None = None,
+    ) -> None:
+        super().__init__(detail)
+        if code not in CODES:
+            raise LookupError(f"unknown error code {code!r}")
+        self.code = code
+        self.detail = detail
+        self.errors = errors
+        self.retry_after = retry_after
+
+
+def not_found(what: str) -> StrataError:
+    """The answer for everything that is not there or not the caller's: the two look the same."""
+    return StrataError("not_found", f"no such {what}")
+
+
+def invalid(path: str, message: str) -> StrataError:
+    """One invalid field."""
+    return StrataError("validation_failed", f"{path} {message}", errors=(FieldError(path, message),))

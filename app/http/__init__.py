@@ -1,0 +1,1 @@
+"""What all routes share: authentication, scopes, problem details, cursors, idempotency, rate limits, health."""

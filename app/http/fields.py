@@ -1,0 +1,57 @@
+"""Field types of request bodies: one definition a rule, so that every route refuses the same input alike."""
+
+from datetime import datetime
+from typing import Annotated, Any, Final
+
+import msgspec
+from msgspec import Meta
+
+# Zero-width and formatting characters count as blank: a text of nothing else says nothing.
+_INVISIBLE: Final = "\\s\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0"
+TEXT_PATTERN: Final = f"^(?=[{_INVISIBLE}]*[^{_INVISIBLE}])[^\\x00]*$"
+OPTIONAL_TEXT_PATTERN: Final = "^[^\\x00]*$"
+KEY_PATTERN: Final = "^[!-~]+(?: [!-~]+)*$"
+
+PATTERN_MESSAGES: Final[dict[str, str]] = {
+    TEXT_PATTERN: "must not be blank and must not contain NUL characters",
+    OPTIONAL_TEXT_PATTERN: "must not contain NUL characters",
+    KEY_PATTERN: "must consist of printable ASCII characters",
+}
+
+MAX_CONTENT_BYTES: Final = 65_536
+MAX_METADATA_BYTES: Final = 4_096
+MAX_QUERY_CHARACTERS: Final = 4_096
+
+Content = Annotated[str, Meta(min_length=1, max_length=MAX_CONTENT_BYTES, pattern=TEXT_PATTERN)]
+QueryText = Annotated[str, Meta(min_length=1, max_length=MAX_QUERY_CHARACTERS, pattern=TEXT_PATTERN)]
+Name = Annotated[str, Meta(min_length=1, max_length=100, pattern=TEXT_PATTERN)]
+Source = Annotated[str, Meta(max_length=256, pattern=OPTIONAL_TEXT_PATTERN)]
+Description = Annotated[str, Meta(max_length=1_000, pattern=OPTIONAL_TEXT_PATTERN)]
+Label = Annotated[str, Meta(min_length=1, max_length=64, pattern=TEXT_PATTERN)]
+Labels = Annotated[list[Label], Meta(max_length=20)]
+IdempotencyKey = Annotated[str, Meta(min_length=1, max_length=128, pattern=OPTIONAL_TEXT_PATTERN)]
+Instant = Annotated[datetime, Meta(tz=True)]
+Limit = Annotated[int, Meta(ge=1, le=50)]
+
+
+def check_json_object(value: dict[str, Any], *, limit: int = MAX_METADATA_BYTES) -> str | None:
+    """What is wrong with a free JSON object, or ``None``.
+
+    PostgreSQL's jsonb holds no NUL character; everything else that JSON can say is kept.
+    """
+    encoded = msgspec.json.encode(value)
+    if len(encoded) > limit:
+        return f"must be at most {limit} bytes of JSON, is {len(encoded)}"
+    if b"\\u0000" in encoded and _holds_nul(value):
+        return "must not contain NUL characters"
+    return None
+
+
+def _holds_nul(value: Any) -> bool:
+    if isinstance(value, str):
+        return "\x00" in value
+    if isinstance(value, dict):
+        return any(_holds_nul(key) or _holds_nul(item) for key, item in value.items())
+    if isinstance(value, list):
+        return any(_holds_nul(item) for item in value)
+    return False

@@ -1,0 +1,178 @@
+"""Statements that keep the index: documents, statistics, vectors, all in the transaction of the memory itself."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+from uuid import UUID
+
+import msgspec
+import sqlalchemy as sa
+from pgvector import HalfVector
+from pgvector.sqlalchemy import HALFVEC
+from sqlalchemy.dialects import postgresql as pg
+
+from app.db.unit_of_work import UnitOfWork
+from app.indexing.entries import CollectionTotals, IndexEntry
+from app.indexing.models import (
+    CollectionStatistic,
+    EmbeddingSpace,
+    Kind,
+    LexemeStatistic,
+    SearchDocument,
+    Vector,
+    VectorPlacement,
+)
+from app.lexical.tsvector import PREFIX_LENGTH, space_prefix, tsvector_literal
+
+# jsonb_to_recordset takes a whole batch as one parameter; row-level security rules COPY out.
+_INSERT_DOCUMENTS = sa.text(
+    """
+    INSERT INTO search_documents (team_id, id, profile_id, kind, lexemes, length, source_type, labels,
+                                  valid_from, valid_to, recorded_at, recorded_to)
+    SELECT :team, r.id, :profile, r.kind, r.lexemes::tsvector, r.length, r.source_type, r.labels,
+           r.valid_from, r.valid_to, r.recorded_at, r.recorded_to
+    FROM jsonb_to_recordset(CAST(:rows AS jsonb)) AS r (
+        id uuid, kind smallint, lexemes text, length integer, source_type text, labels text[],
+        valid_from timestamptz, valid_to timestamptz, recorded_at timestamptz, recorded_to timestamptz)
+    """
+)
+_INSERT_VECTORS = sa.text(
+    """
+    INSERT INTO vectors (team_id, profile_id, kind, ref_id, window_index, space_id, graph, embedding)
+    SELECT :team, :profile, v.kind, v.ref_id, v.window_index, :space, 0, v.embedding
+    FROM unnest(:kinds, :refs, :windows, :embeddings) AS v (kind, ref_id, window_index, embedding)
+    """
+).bindparams(
+    sa.bindparam("kinds", type_=pg.ARRAY(sa.SmallInteger)),
+    sa.bindparam("refs", type_=pg.ARRAY(pg.UUID(as_uuid=True))),
+    sa.bindparam("windows", type_=pg.ARRAY(sa.SmallInteger)),
+    sa.bindparam("embeddings", type_=pg.ARRAY(HALFVEC())),
+)
+_INSERT_LEXEMES = sa.text(
+    """
+    INSERT INTO lexeme_statistics (team_id, profile_id, kind, lexeme, documents)
+    SELECT :team, :profile, :kind, s.lexeme, s.documents FROM unnest(:lexemes, :counts) AS s (lexeme, documents)
+    """
+).bindparams(
+    sa.bindparam("lexemes", type_=pg.ARRAY(sa.Text)), sa.bindparam("counts", type_=pg.ARRAY(sa.Integer))
+)
+
+
+async def insert_entries(unit: UnitOfWork, entries: Sequence[IndexEntry], space_id: int) -> None:
+    """Add entries to documents, vectors and statistics."""
+    tenant = {"team": unit.tenant.team_id, "profile": unit.tenant.profile}
+    prefix = space_prefix(unit.tenant.profile)
+    rows = [
+        {
+            "id": entry.id,
+            "kind": entry.kind,
+            "lexemes": tsvector_literal(entry.document, prefix),
+            "length": entry.document.length,
+            "source_type": entry.source_type,
+            "labels": entry.labels,
+            "valid_from": entry.valid_from,
+            "valid_to": entry.valid_to,
+            "recorded_at": entry.recorded_at,
+            "recorded_to": entry.recorded_to,
+        }
+        for entry in entries
+    ]
+    await unit.execute(_INSERT_DOCUMENTS, {**tenant, "rows": msgspec.json.encode(rows).decode()})
+    windows = [(entry, index) for entry in entries for index in range(len(entry.vectors))]
+    await unit.execute(
+        _INSERT_VECTORS,
+        {
+            **tenant,
+            "space": space_id,
+            "kinds": [int(entry.kind) for entry, _ in windows],
+            "refs": [entry.id for entry, _ in windows],
+            "windows": [index for _, index in windows],
+            "embeddings": [HalfVector(entry.vectors[index]) for entry, index in windows],
+        },
+    )
+    for kind in sorted({entry.kind for entry in entries}):
+        chosen = [entry for entry in entries if entry.kind is kind]
+        frequencies = Counter(lexeme for entry in chosen for lexeme in entry.document.lexemes)
+        lengths = [entry.document.length for entry in chosen]
+        totals = CollectionTotals(
+            len(chosen), sum(lengths), sum(n * n for n in lengths), sum(len(entry.vectors) for entry in chosen)
+        )
+        await _add_statistics(unit, kind, frequencies, totals)
+
+
+async def delete_entries(unit: UnitOfWork, ids: Sequence[UUID]) -> None:
+    """Take memories out of documents, vectors and statistics; ids that are not indexed are passed over."""
+    deleted = await unit.execute(
+        sa.delete(SearchDocument)
+        .where(SearchDocument.team_id == unit.tenant.team_id, SearchDocument.id.in_(ids))
+        .returning(
+            SearchDocument.id,
+            SearchDocument.kind,
+            SearchDocument.length,
+            sa.func.tsvector_to_array(SearchDocument.lexemes, type_=pg.ARRAY(sa.Text)).label("lexemes"),
+        )
+    )
+    rows = deleted.all()
+    for kind in sorted({row.kind for row in rows}):
+        chosen = [row for row in rows if row.kind == kind]
+        removed = await unit.execute(
+            sa.delete(Vector).where(
+                Vector.team_id == unit.tenant.team_id,
+                Vector.profile_id == unit.tenant.profile,
+                Vector.kind == kind,
+                Vector.ref_id.in_([row.id for row in chosen]),
+            )
+        )
+        frequencies = Counter(lexeme[PREFIX_LENGTH:] for row in chosen for lexeme in row.lexemes)
+        totals = CollectionTotals(
+            -len(chosen),
+            -sum(row.length for row in chosen),
+            -sum(row.length**2 for row in chosen),
+            -removed.rowcount,
+        )
+        await _add_statistics(unit, Kind(kind), Counter({t: -n for t, n in frequencies.items()}), totals)
+
+
+async def _add_statistics(
+    unit: UnitOfWork, kind: Kind, frequencies: Counter[str], totals: CollectionTotals
+) -> None:
+    tenant = {"team": unit.tenant.team_id, "profile": unit.tenant.profile}
+    if frequencies:
+        lexemes = sorted(frequencies)
+        counts = [frequencies[lexeme] for lexeme in lexemes]
+        await unit.execute(_INSERT_LEXEMES, {**tenant, "kind": int(kind), "lexemes": lexemes, "counts": counts})
+    await unit.execute(
+        sa.insert(CollectionStatistic).values(
+            team_id=unit.tenant.team_id,
+            profile_id=unit.tenant.profile,
+            kind=int(kind),
+            documents=totals.documents,
+            tokens=totals.tokens,
+            tokens_squared=totals.tokens_squared,
+            vectors=totals.vectors,
+        )
+    )
+
+
+async def forget_profile(unit: UnitOfWork) -> None:
+    """Delete everything that is derived from the unit's profile."""
+    for table in (SearchDocument, Vector, LexemeStatistic, CollectionStatistic, VectorPlacement):
+        await unit.execute(
+            sa.delete(table).where(table.team_id == unit.tenant.team_id, table.profile_id == unit.tenant.profile)
+        )
+
+
+async def find_space(connection: Any, key: str, dimension: int) -> sa.Row[Any] | None:
+    """Embedding space of a descriptor; a global row."""
+    statement = sa.select(*EmbeddingSpace.__table__.c).where(
+        EmbeddingSpace.key == key, EmbeddingSpace.dimension == dimension
+    )
+    row: sa.Row[Any] | None = (await connection.execute(statement)).one_or_none()
+    return row
+
+
+async def get_space(connection: Any, space_id: int) -> sa.Row[Any] | None:
+    """Embedding space by its number."""
+    statement = sa.select(*EmbeddingSpace.__table__.c).where(EmbeddingSpace.id == space_id)
+    row: sa.Row[Any] | None = (await connection.execute(statement)).one_or_none()
+    return row

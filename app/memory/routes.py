@@ -1,0 +1,185 @@
+"""Routes of fragments."""
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+import msgspec
+from litestar import Controller, Request, delete, get, post
+from litestar.di import NamedDependency
+from litestar.params import FromPath, FromQuery, JSONBody, HeaderParameter, QueryParameter
+
+from app.errors import StrataError, invalid
+from app.http.cursors import Page, decode_cursor, parse_id
+from app.http.guards import READ, WRITE
+from app.http.problems import PROBLEMS, decode_item
+from app.memory.schemas import (
+    BatchInput,
+    BatchItem,
+    BatchResult,
+    FragmentCreated,
+    FragmentInput,
+    FragmentView,
+    ItemError,
+    SourceType,
+)
+from app.memory.service import Stored
+from app.services import Services
+from app.tenancy.audit import Actor
+from app.tenancy.authentication import Caller
+from app.tenancy.idempotency import IdempotentRequest
+from app.tenancy.routes import Cursor, PageLimit
+
+Idempotency = Annotated[
+    str | None,
+    HeaderParameter(name="Idempotency-Key", max_length=128, min_length=1, description="Makes the write repeatable"),
+]
+ListedTime = Annotated[str | None, QueryParameter(max_length=64, description="RFC 3339 time with an offset")]
+
+
+class FragmentController(Controller):
+    """Source evidence of a profile."""
+
+    path = "/v1/profiles/{profile_id:str}/fragments"
+    tags = ("fragments",)
+
+    @post(operation_id="createFragment", responses=PROBLEMS, summary="Store a fragment", guards=[WRITE])
+    async def create(
+        self,
+        request: Request[Any, Any, Any],
+        services: NamedDependency[Services],
+        caller: NamedDependency[Caller],
+        actor: NamedDependency[Actor],
+        data: JSONBody[FragmentInput],
+        idempotency_key: Idempotency = None,
+    ) -> FragmentCreated:
+        """Store one piece of evidence; it is found by the very next recall."""
+
+        async def store(unit: Any, prepared: Any) -> FragmentCreated:
+            [stored] = await services.fragments.store(unit, actor, caller.text_search_config, prepared)
+            if stored.error is not None:
+                raise stored.error
+            return FragmentCreated(id=stored.id, duplicate=stored.duplicate)  # type: ignore[arg-type]
+
+        return await services.writes.run(
+            caller.tenant,
+            IdempotentRequest.of(idempotency_key, request.method, request.url.path, await request.body()),
+            FragmentCreated,
+            prepare=lambda: services.fragments.prepare(caller.tenant, caller.embedding_space_id, [data]),
+            store=store,
+        )
+
+    @post("/batch", operation_id="createFragments", responses=PROBLEMS, summary="Store many fragments", guards=[WRITE], status_code=200)
+    async def create_batch(
+        self,
+        request: Request[Any, Any, Any],
+        services: NamedDependency[Services],
+        caller: NamedDependency[Caller],
+        actor: NamedDependency[Actor],
+        data: JSONBody[BatchInput],
+        idempotency_key: Idempotency = None,
+    ) -> BatchResult:
+        """Store up to 1,000 fragments in one transaction; an item that is refused does not hold up the others."""
+        items = [_decoded(raw, index) for index, raw in enumerate(data.items)]
+
+        async def store(unit: Any, prepared: Any) -> BatchResult:
+            outcomes = await services.fragments.store(unit, actor, caller.text_search_config, prepared)
+            return BatchResult(results=[_batch_item(index, outcome) for index, outcome in enumerate(outcomes)])
+
+        return await services.writes.run(
+            caller.tenant,
+            IdempotentRequest.of(idempotency_key, request.method, request.url.path, await request.body()),
+            BatchResult,
+            prepare=lambda: services.fragments.prepare(caller.tenant, caller.embedding_space_id, items),
+            store=store,
+        )
+
+    @get(operation_id="listFragments", responses=PROBLEMS, summary="List fragments", guards=[READ])
+    async def list_all(
+        self,
+        services: NamedDependency[Services],
+        caller: NamedDependency[Caller],
+        limit: PageLimit = 20,
+        cursor: Cursor = None,
+        status: FromQuery[Literal["active", "retracted"] | None] = None,
+        source_type: FromQuery[SourceType | None] = None,
+        label: Annotated[str | None, QueryParameter(min_length=1, max_length=64)] = None,
+        created_from: ListedTime = None,
+        created_to: ListedTime = None,
+    ) -> Page[FragmentView]:
+        """Fragments, oldest first; ``created_from <= created_at < created_to``."""
+        return await services.fragments.list_page(
+            caller.tenant,
+            after=decode_cursor(cursor),
+            limit=limit,
+            status=status,
+            source_type=source_type,
+            label=_clean(label),
+            created_from=_time(created_from, "created_from"),
+            created_to=_time(created_to, "created_to"),
+        )
+
+    @get("/{fragment_id:str}", operation_id="getFragment", responses=PROBLEMS, summary="Read a fragment", guards=[READ])
+    async def read(self, services: NamedDependency[Services], caller: NamedDependency[Caller], fragment_id: FromPath[str]) -> FragmentView:
+        """One fragment, also when it is retracted."""
+        return await services.fragments.get(caller.tenant, parse_id(fragment_id, "fragment_id"))
+
+    @post(
+        "/{fragment_id:str}/retract",
+        operation_id="retractFragment",
+        responses=PROBLEMS,
+        summary="Retract a fragment",
+        guards=[WRITE],
+        status_code=200,
+    )
+    async def retract(self, services: NamedDependency[Services], caller: NamedDependency[Caller], actor: NamedDependency[Actor], fragment_id: FromPath[str]) -> FragmentView:
+        """Withdraw evidence: it stays readable and is never recalled again."""
+        wanted = parse_id(fragment_id, "fragment_id")
+        async with services.database.tenant(caller.tenant) as unit:
+            return await services.fragments.retract(unit, actor, wanted)
+
+    @delete(
+        "/{fragment_id:str}", operation_id="deleteFragment", responses=PROBLEMS, summary="Delete a fragment", guards=[WRITE], status_code=204
+    )
+    async def delete(self, services: NamedDependency[Services], caller: NamedDependency[Caller], actor: NamedDependency[Actor], fragment_id: FromPath[str]) -> None:
+        """Delete evidence and everything derived from it, for good."""
+        wanted = parse_id(fragment_id, "fragment_id")
+        async with services.database.tenant(caller.tenant) as unit:
+            await services.fragments.delete(unit, actor, wanted)
+
+
+def _decoded(raw: msgspec.Raw, index: int) -> FragmentInput | StrataError:
+    return decode_item(raw, FragmentInput, f"items[{index}]")
+
+
+def _batch_item(index: int, stored: Stored) -> BatchItem:
+    if stored.error is not None:
+        errors = [{"path": error.path, "message": error.message} for error in stored.error.errors]
+        return BatchItem(
+            index=index,
+            status="error",
+            error=ItemError(code=stored.error.code, detail=stored.error.detail, errors=errors),
+        )
+    return BatchItem(
+        index=index,
+        status="duplicate" if stored.duplicate else "created",
+        id=stored.id,
+        duplicate=stored.duplicate,
+    )
+
+
+def _time(value: str | None, path: str) -> datetime | None:
+    if value is None:
+        return None
+    try:
+        parsed = datetime.fromisoformat(value.replace(" ", "+"))
+    except ValueError:
+        raise invalid(path, "must be an RFC 3339 time") from None
+    if parsed.tzinfo is None:
+        raise invalid(path, "must have a UTC offset")
+    return parsed
+
+
+def _clean(label: str | None) -> str | None:
+    if label is not None and "\x00" in label:
+        raise invalid("label", "must not contain NUL characters")
+    return label

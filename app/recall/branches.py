@@ -1,0 +1,124 @@
+"""The branches of a recall: each takes its own unit of work, for as long as its statements run and no longer."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from app.db.unit_of_work import Database, Tenant, UnitOfWork
+from app.indexing.entries import CollectionTotals
+from app.indexing.models import Kind
+from app.lexical.analysis import AnalyzedQuery
+from app.recall import bm25, repository
+from app.recall.policy import RankingPolicy
+from app.recall.repository import Filters, KeywordHit, KeywordQuery, SemanticQuery
+
+
+@dataclass(frozen=True, slots=True)
+class KeywordOutcome:
+    """What the keyword branch found and how.
+
+    Attributes:
+        hits: Candidates by score.
+        identified: Candidates that hold an identifier of the query.
+        weights: Scored terms, rarest first; aligned with each hit's frequencies.
+        exact: Whether the best ten are proven to be those of an exhaustive search.
+    """
+
+    hits: tuple[KeywordHit, ...]
+    identified: tuple[KeywordHit, ...]
+    weights: tuple[bm25.TermWeight, ...]
+    totals: CollectionTotals
+    selection: bm25.Selection
+    exact: bool
+    query: KeywordQuery | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SemanticOutcome:
+    """What the semantic branch found: memories by cosine similarity, and whether every vector was compared."""
+
+    hits: tuple[tuple[UUID, float], ...]
+    exact: bool
+    graph: int = 0
+    extra: dict[UUID, float] = field(default_factory=dict)
+
+
+async def keyword_branch(
+    database: Database,
+    tenant: Tenant,
+    question: AnalyzedQuery,
+    policy: RankingPolicy,
+    *,
+    depth: int,
+    filters: Filters,
+    kind: Kind = Kind.FRAGMENT,
+) -> KeywordOutcome:
+    """BM25 candidates; the ranking among the best ten is exhaustive whenever the bounds allow it."""
+    counts = dict(zip(question.terms, question.counts, strict=True))
+    identifiers = [term for term in question.identifiers if policy.identifier_branch]
+    wanted = list(dict.fromkeys([*counts, *identifiers]))
+    async with database.tenant(tenant) as unit:
+        totals = await repository.read_totals(unit, kind)
+        frequencies = await repository.read_frequencies(unit, kind, wanted) if wanted else {}
+        weights = bm25.weigh(counts, frequencies, totals.documents, policy.caps)
+        query = KeywordQuery(
+            terms=tuple(weight.term for weight in weights),
+            weights=tuple(weight.weight for weight in weights),
+            k1=policy.k1,
+            b=policy.b,
+            average_length=totals.average_length,
+            kind=kind,
+            filters=filters,
+        )
+        selection = bm25.select(weights, policy.caps.first, policy.caps)
+        hits: list[KeywordHit] = []
+        exact = selection.mode == "any"
+        if selection.mode != "none":
+            hits = await _search(unit, query, selection, depth)
+            scores = [hit.score for hit in hits]
+            exact = exact and bm25.is_exact(scores, selection.bound, bm25.EXACT_DEPTH)
+            wider = bm25.select(weights, policy.caps.most, policy.caps)
+            if selection.mode == "any" and not exact and len(wider.terms) > len(selection.terms):
+                selection = wider
+                hits = await _search(unit, query, selection, depth)
+                exact = bm25.is_exact([hit.score for hit in hits], selection.bound, bm25.EXACT_DEPTH)
+        held = [term for term in identifiers if 0 < frequencies.get(term, 0) <= policy.caps.first]
+        identified: list[KeywordHit] = []
+        if held and weights:
+            identified = await repository.keyword_search(unit, query, held, depth)
+    return KeywordOutcome(tuple(hits), tuple(identified), weights, totals, selection, exact, query if weights else None)
+
+
+async def _search(
+    unit: UnitOfWork, query: KeywordQuery, selection: bm25.Selection, depth: int
+) -> list[KeywordHit]:
+    return await repository.keyword_search(unit, query, selection.terms, depth, all_of=selection.mode == "all")
+
+
+async def semantic_branch(
+    database: Database, tenant: Tenant, query: SemanticQuery, *, depth: int
+) -> SemanticOutcome:
+    """Nearest memories by cosine similarity."""
+    async with database.tenant(tenant) as unit:
+        hits = await repository.exact_search(unit, query, depth)
+    return SemanticOutcome(tuple(hits), exact=True)
+
+
+async def complete_scores(
+    database: Database,
+    tenant: Tenant,
+    keyword: KeywordQuery | None,
+    semantic: SemanticQuery,
+    *,
+    without_keyword: Sequence[UUID],
+    without_semantic: Sequence[UUID],
+) -> tuple[list[KeywordHit], dict[UUID, float]]:
+    """The score that the other branch would have given to candidates that it did not return."""
+    async with database.tenant(tenant) as unit:
+        scored: list[KeywordHit] = []
+        if keyword is not None and without_keyword:
+            scored = await repository.keyword_scores(unit, keyword, without_keyword)
+        near: dict[UUID, float] = {}
+        if without_semantic:
+            near = await repository.similarities(unit, semantic, without_semantic)
+    return scored, near

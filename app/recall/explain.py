@@ -1,0 +1,48 @@
+"""What a recall did, told for people: how each branch searched and where every candidate came from."""
+
+from typing import Any
+
+from app.lexical.analysis import AnalyzedQuery
+from app.recall.branches import KeywordOutcome, SemanticOutcome
+from app.recall.candidates import Candidate
+
+
+def describe(
+    question: AnalyzedQuery, keyword: KeywordOutcome, semantic: SemanticOutcome, candidates: list[Candidate]
+) -> dict[str, Any]:
+    """The explanation of one recall; plain JSON values only."""
+    return {
+        "query": {
+            "terms": list(question.terms),
+            "identifiers": list(question.identifiers),
+            "stop_words": question.stop_words,
+            "scripts": {script.value: count for script, count in question.scripts.items()},
+        },
+        "keyword": {
+            "memories": keyword.totals.documents,
+            "average_length": keyword.totals.average_length,
+            "terms": [
+                {"term": weight.term, "memories": weight.documents, "weight": weight.weight}
+                for weight in keyword.weights
+            ],
+            "selected_by": keyword.selection.mode,
+            "selecting_terms": list(keyword.selection.terms),
+            "exact": keyword.exact,
+            "note": keyword.selection.reason,
+            "candidates": len(keyword.hits),
+        },
+        "semantic": {"exact": semantic.exact, "graph": semantic.graph, "candidates": len(semantic.hits)},
+        "candidates": [
+            {
+                "id": str(candidate.id),
+                "semantic_rank": candidate.semantic_rank,
+                "semantic_score": candidate.semantic_score,
+                "keyword_rank": candidate.keyword_rank,
+                "keyword_score": candidate.keyword_score,
+                "base_score": candidate.base_score,
+                "final_score": candidate.final_score,
+                **candidate.notes,
+            }
+            for candidate in candidates
+        ],
+    }

@@ -1,0 +1,54 @@
+"""Request and response bodies of recall."""
+
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+import msgspec
+from msgspec import Meta
+
+from app.http.fields import Instant, Label, Limit, QueryText
+from app.memory.schemas import FragmentView, SourceType
+
+PolicyName = Literal["strata-v1", "documented-v1"]
+
+
+class RecallInput(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """A question. Times are RFC 3339 with an offset; a fragment without a bound passes that bound."""
+
+    query: QueryText
+    limit: Limit = 10
+    valid_at: Instant | None = None
+    known_at: Instant | None = None
+    source_types: Annotated[list[SourceType], Meta(min_length=1, max_length=4)] | None = None
+    labels: Annotated[list[Label], Meta(min_length=1, max_length=20)] | None = None
+    policy: PolicyName | None = None
+    explain: bool = False
+
+
+class Hit(msgspec.Struct, kw_only=True):
+    """One result. Ranks are one-based, 0 when the branch did not find it."""
+
+    rank: int
+    kind: str
+    id: UUID
+    tier: str
+    score: float
+    final_score: float
+    semantic_rank: int
+    keyword_rank: int
+    fragment: FragmentView
+    duplicates: list[UUID] = []
+
+
+class RecallResult(msgspec.Struct, kw_only=True):
+    """The ranked list and what the caller should know about it."""
+
+    results: list[Hit]
+    policy: str
+    clarifications: list[dict[str, Any]] = msgspec.field(default_factory=list)
+    related_dreams: list[dict[str, Any]] = msgspec.field(default_factory=list)
+    recall_event: dict[str, Any] | None = None
+    unmatched_anchors: list[str] = msgspec.field(default_factory=list)
+    abstained: bool = False
+    degraded: list[str] = msgspec.field(default_factory=list)
+    explain: dict[str, Any] | None = None

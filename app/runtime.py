@@ -1,0 +1,179 @@
+"""From settings to running services: the one sequence that the API, the worker and every command go through."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from typing import Final
+
+import psycopg
+import sqlalchemy as sa
+
+from app.db import migrate
+from app.db.checks import check_database
+from app.db.embedded import EmbeddedPostgres
+from app.db.engine import create_engine
+from app.db.roles import API_ROLE, OWNER_ROLE, set_up_roles
+from app.db.unit_of_work import Database
+from app.db.urls import sqlalchemy_url
+from app.embeddings.descriptor import EmbeddingDescriptor
+from app.embeddings.registry import EmbedderOptions, create_embedder
+from app.embeddings.service import EmbeddingService, ServiceLimits
+from app.http.rate_limits import RateLimiter
+from app.indexing.service import IndexingService
+from app.memory.service import FragmentService
+from app.recall.pipeline import RecallService
+from app.services import Services
+from app.settings import Settings
+from app.tenancy.authentication import Authentication
+from app.tenancy.idempotency import WriteExecutor
+from app.tenancy.service import TenancyService
+
+DATABASE_NAME: Final = "strata"
+DEFAULT_GRAPHS: Final = 32
+
+
+class StartupError(Exception):
+    """Strata cannot start as configured.
+
+    Attributes:
+        remedy: What mends it; a command where there is one.
+    """
+
+    def __init__(self, message: str, remedy: str) -> None:
+        super().__init__(message)
+        self.remedy = remedy
+
+
+@dataclass(frozen=True, slots=True)
+class DatabaseUrls:
+    """URLs of the API role and, where this process has it, of the owner."""
+
+    api: str
+    owner: str | None
+
+
+@contextmanager
+def database_urls(settings: Settings) -> Iterator[DatabaseUrls]:
+    """The configured database; without one, the embedded server, migrated, for as long as the block runs.
+
+    Raises:
+        EmbeddedPostgresError: the embedded server cannot start.
+    """
+    owner = settings.owner_database_url
+    if settings.database_url is not None:
+        yield DatabaseUrls(
+            settings.database_url.get_secret_value(), None if owner is None else owner.get_secret_value()
+        )
+        return
+    with EmbeddedPostgres(settings.data_dir, initialise=_initialise) as server:
+        owner_url = server.url(DATABASE_NAME, OWNER_ROLE)
+        migrate.upgrade(owner_url)
+        yield DatabaseUrls(server.url(DATABASE_NAME, API_ROLE), owner_url)
+
+
+def _initialise(superuser_url: str) -> None:
+    with psycopg.connect(superuser_url, autocommit=True) as connection:
+        set_up_roles(connection, database=DATABASE_NAME, owner_password=None, api_password=None)
+
+
+def embedding_service(settings: Settings) -> EmbeddingService:
+    """Service of the configured embedder; nothing is loaded yet."""
+    api_key = settings.embedding_api_key
+    options = EmbedderOptions(
+        model=settings.embedding_model,
+        threads=settings.embedding_threads or None,
+        base_url=settings.embedding_base_url,
+        api_key=None if api_key is None else api_key.get_secret_value(),
+        dimension=settings.embedding_dimension,
+        read_timeout=settings.embedding_timeout,
+    )
+    return EmbeddingService(
+        create_embedder(settings.embedder, options),
+        limits=ServiceLimits(query_timeout=settings.embedding_timeout),
+    )
+
+
+def ensure_space(owner_url: str, descriptor: EmbeddingDescriptor, graphs: int = DEFAULT_GRAPHS) -> int:
+    """Number of the descriptor's embedding space; made if it is new. Runs as the owner."""
+    engine = sa.create_engine(sqlalchemy_url(owner_url), poolclass=sa.NullPool)
+    with engine.begin() as connection:
+        space = connection.scalar(
+            sa.text("SELECT create_embedding_space(:key, CAST(:dimension AS smallint), CAST(:graphs AS smallint))"),
+            {"key": descriptor.key, "dimension": descriptor.dimension, "graphs": graphs},
+        )
+    engine.dispose()
+    if space is None:
+        raise LookupError("create_embedding_space returned nothing")
+    return int(space)
+
+
+def _checked_space(urls: DatabaseUrls, descriptor: EmbeddingDescriptor) -> int:
+    engine = sa.create_engine(sqlalchemy_url(urls.api), poolclass=sa.NullPool)
+    try:
+        with engine.connect() as connection:
+            for finding in check_database(connection):
+                if not finding.ok:
+                    raise StartupError(f"{finding.name}: {finding.found}", finding.remedy)
+            if urls.owner is not None:
+                return ensure_space(urls.owner, descriptor)
+            space = connection.scalar(
+                sa.text("SELECT id FROM embedding_spaces WHERE key = :key AND dimension = :dimension"),
+                {"key": descriptor.key, "dimension": descriptor.dimension},
+            )
+    except sa.exc.OperationalError as error:
+        reason = str(error.orig).strip().splitlines()[0]
+        raise StartupError(f"the database does not answer: {reason}", "Check STRATA_DATABASE_URL.") from error
+    finally:
+        engine.dispose()
+    if space is None:
+        raise StartupError(
+            f"the database has no embedding space {descriptor.key!r} of dimension {descriptor.dimension}",
+            "Run `strata db upgrade` with the same STRATA_EMBEDDER settings and STRATA_OWNER_DATABASE_URL.",
+        )
+    return int(space)
+
+
+@asynccontextmanager
+async def running_services(settings: Settings) -> AsyncIterator[Services]:
+    """Services on a checked database; the model is not loaded yet (`services.embeddings.start`).
+
+    Raises:
+        StartupError: the database is not fit to serve.
+        EmbeddedPostgresError: the embedded server cannot start.
+        EmbedderConfigurationError: the embedder cannot work as configured.
+    """
+    manager = database_urls(settings)
+    urls = await asyncio.to_thread(manager.__enter__)
+    try:
+        embeddings = embedding_service(settings)
+        descriptor = await asyncio.to_thread(lambda: embeddings.descriptor)
+        space_id = await asyncio.to_thread(_checked_space, urls, descriptor)
+        database = Database(create_engine(urls.api, pool_size=settings.pool_size, pool_timeout=settings.pool_timeout))
+        try:
+            yield build_services(settings, database, embeddings, space_id)
+        finally:
+            await embeddings.close()
+            await database.close()
+    finally:
+        await asyncio.to_thread(manager.__exit__, None, None, None)
+
+
+def build_services(
+    settings: Settings, database: Database, embeddings: EmbeddingService, space_id: int
+) -> Services:
+    """Wire every service of one process."""
+    indexing = IndexingService(space_id)
+    fragments = FragmentService(database, embeddings, indexing)
+    return Services(
+        settings=settings,
+        database=database,
+        embeddings=embeddings,
+        indexing=indexing,
+        authentication=Authentication(database),
+        rate_limiter=RateLimiter(settings.rate_limit_per_minute),
+        writes=WriteExecutor(database),
+        tenancy=TenancyService(database, indexing.forget_profile),
+        fragments=fragments,
+        recall=RecallService(database, embeddings, indexing, fragments),
+    )
