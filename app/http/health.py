@@ -6,12 +6,12 @@ from typing import Any
 import msgspec
 import sqlalchemy as sa
 from litestar import Response, get
-from litestar.di import NamedDependency
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
 from app import __version__
 from app.db import migrate
 from app.recall.policy import DEFAULT_POLICY
+from app.http.injection import Injected
 from app.services import Services
 
 PUBLIC: dict[str, Any] = {"public": True}
@@ -63,7 +63,7 @@ async def livez() -> Alive:
 
 
 @get("/readyz", operation_id="readyz", summary="Readiness", opt=PUBLIC, tags=["health"])
-async def readyz(services: NamedDependency[Services]) -> Response[Readiness]:
+async def readyz(services: Injected[Services]) -> Response[Readiness]:
     """200 when requests can be served; 503 with each dependency named."""
     database = await _database(services)
     embeddings = services.embeddings
@@ -74,7 +74,7 @@ async def readyz(services: NamedDependency[Services]) -> Response[Readiness]:
     )
 
 
-async def _database(services: NamedDependency[Services]) -> Dependency:
+async def _database(services: Injected[Services]) -> Dependency:
     try:
         async with asyncio.timeout(_READY_TIMEOUT), services.database.unbound() as connection:
             await connection.execute(sa.text("SELECT 1"))
@@ -84,7 +84,7 @@ async def _database(services: NamedDependency[Services]) -> Dependency:
 
 
 @get("/v1/health", operation_id="health", summary="Version and configuration", opt=PUBLIC, tags=["health"])
-async def health(services: NamedDependency[Services]) -> Health:
+async def health(services: Injected[Services]) -> Health:
     """Version, migration state, embedding descriptor and ranking policy."""
     async with services.database.unbound() as connection:
         current = (await connection.execute(sa.text("SELECT version_num FROM alembic_version"))).scalar_one_or_none()

@@ -116,15 +116,13 @@ def readable(message: str) -> tuple[str, str]:
     return text[:1].lower() + text[1:], _join(path, "")
 
 
-def decode_item(raw: msgspec.Raw, kind: type[Item], path: str) -> Item | StrataError:
+def decode_item(value: Any, kind: type[Item], path: str) -> Item | StrataError:
     """One item of a batch, or why it is refused; the others are none the worse for it."""
     try:
-        return msgspec.json.decode(raw, type=kind)
+        return msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
         message, where = readable(str(error))
         return invalid(f"{path}.{where}".rstrip("."), message)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return invalid(path, "is not valid JSON in UTF-8")
 
 
 def _join(path: str, field: str) -> str:

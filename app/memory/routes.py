@@ -3,12 +3,10 @@
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-import msgspec
 from litestar import Controller, Request, delete, get, post
-from litestar.di import NamedDependency
 from litestar.params import FromPath, FromQuery, JSONBody, HeaderParameter, QueryParameter
 
-from app.errors import StrataError, invalid
+from app.errors import invalid
 from app.http.cursors import Page, decode_cursor, parse_id
 from app.http.guards import READ, WRITE
 from app.http.problems import PROBLEMS, decode_item
@@ -23,6 +21,7 @@ from app.memory.schemas import (
     SourceType,
 )
 from app.memory.service import Stored
+from app.http.injection import Injected
 from app.services import Services
 from app.tenancy.audit import Actor
 from app.tenancy.authentication import Caller
@@ -46,9 +45,9 @@ class FragmentController(Controller):
     async def create(
         self,
         request: Request[Any, Any, Any],
-        services: NamedDependency[Services],
-        caller: NamedDependency[Caller],
-        actor: NamedDependency[Actor],
+        services: Injected[Services],
+        caller: Injected[Caller],
+        actor: Injected[Actor],
         data: JSONBody[FragmentInput],
         idempotency_key: Idempotency = None,
     ) -> FragmentCreated:
@@ -72,14 +71,14 @@ class FragmentController(Controller):
     async def create_batch(
         self,
         request: Request[Any, Any, Any],
-        services: NamedDependency[Services],
-        caller: NamedDependency[Caller],
-        actor: NamedDependency[Actor],
+        services: Injected[Services],
+        caller: Injected[Caller],
+        actor: Injected[Actor],
         data: JSONBody[BatchInput],
         idempotency_key: Idempotency = None,
     ) -> BatchResult:
         """Store up to 1,000 fragments in one transaction; an item that is refused does not hold up the others."""
-        items = [_decoded(raw, index) for index, raw in enumerate(data.items)]
+        items = [decode_item(item, FragmentInput, f"items[{index}]") for index, item in enumerate(data.items)]
 
         async def store(unit: Any, prepared: Any) -> BatchResult:
             outcomes = await services.fragments.store(unit, actor, caller.text_search_config, prepared)
@@ -96,8 +95,8 @@ class FragmentController(Controller):
     @get(operation_id="listFragments", responses=PROBLEMS, summary="List fragments", guards=[READ])
     async def list_all(
         self,
-        services: NamedDependency[Services],
-        caller: NamedDependency[Caller],
+        services: Injected[Services],
+        caller: Injected[Caller],
         limit: PageLimit = 20,
         cursor: Cursor = None,
         status: FromQuery[Literal["active", "retracted"] | None] = None,
@@ -119,7 +118,7 @@ class FragmentController(Controller):
         )
 
     @get("/{fragment_id:str}", operation_id="getFragment", responses=PROBLEMS, summary="Read a fragment", guards=[READ])
-    async def read(self, services: NamedDependency[Services], caller: NamedDependency[Caller], fragment_id: FromPath[str]) -> FragmentView:
+    async def read(self, services: Injected[Services], caller: Injected[Caller], fragment_id: FromPath[str]) -> FragmentView:
         """One fragment, also when it is retracted."""
         return await services.fragments.get(caller.tenant, parse_id(fragment_id, "fragment_id"))
 
@@ -131,7 +130,7 @@ class FragmentController(Controller):
         guards=[WRITE],
         status_code=200,
     )
-    async def retract(self, services: NamedDependency[Services], caller: NamedDependency[Caller], actor: NamedDependency[Actor], fragment_id: FromPath[str]) -> FragmentView:
+    async def retract(self, services: Injected[Services], caller: Injected[Caller], actor: Injected[Actor], fragment_id: FromPath[str]) -> FragmentView:
         """Withdraw evidence: it stays readable and is never recalled again."""
         wanted = parse_id(fragment_id, "fragment_id")
         async with services.database.tenant(caller.tenant) as unit:
@@ -140,15 +139,11 @@ class FragmentController(Controller):
     @delete(
         "/{fragment_id:str}", operation_id="deleteFragment", responses=PROBLEMS, summary="Delete a fragment", guards=[WRITE], status_code=204
     )
-    async def delete(self, services: NamedDependency[Services], caller: NamedDependency[Caller], actor: NamedDependency[Actor], fragment_id: FromPath[str]) -> None:
+    async def delete(self, services: Injected[Services], caller: Injected[Caller], actor: Injected[Actor], fragment_id: FromPath[str]) -> None:
         """Delete evidence and everything derived from it, for good."""
         wanted = parse_id(fragment_id, "fragment_id")
         async with services.database.tenant(caller.tenant) as unit:
             await services.fragments.delete(unit, actor, wanted)
-
-
-def _decoded(raw: msgspec.Raw, index: int) -> FragmentInput | StrataError:
-    return decode_item(raw, FragmentInput, f"items[{index}]")
 
 
 def _batch_item(index: int, stored: Stored) -> BatchItem:

@@ -1,12 +1,12 @@
 """Route of recall."""
 
 from litestar import Controller, post
-from litestar.di import NamedDependency
 from litestar.params import JSONBody
 
 from app.http.guards import READ
 from app.http.problems import PROBLEMS
 from app.recall.schemas import RecallInput, RecallResult
+from app.http.injection import Injected
 from app.services import Services
 from app.tenancy.authentication import Caller
 
@@ -18,7 +18,7 @@ class RecallController(Controller):
     tags = ("recall",)
 
     @post(operation_id="recall", responses=PROBLEMS, summary="Recall memories", guards=[READ], status_code=200)
-    async def recall(self, services: NamedDependency[Services], caller: NamedDependency[Caller], data: JSONBody[RecallInput]) -> RecallResult:
+    async def recall(self, services: Injected[Services], caller: Injected[Caller], data: JSONBody[RecallInput]) -> RecallResult:
         """One ranked list for a question, explained on request."""
         return await services.recall.recall(
             caller.tenant,
