@@ -8,6 +8,7 @@ from typing import Any
 
 import structlog
 from litestar import Litestar, Request, Router
+from litestar.datastructures import State
 from litestar.di import Provide
 from litestar.openapi import OpenAPIConfig
 from litestar.openapi.plugins import ScalarRenderPlugin
@@ -59,7 +60,6 @@ def create_app(settings: Settings | None = None, services: Services | None = Non
     @asynccontextmanager
     async def lifespan(app: Litestar) -> AsyncIterator[None]:
         if services is not None:
-            app.state.services = services
             yield
             return
         async with running_services(used) as own:
@@ -98,6 +98,7 @@ def create_app(settings: Settings | None = None, services: Services | None = Non
         exception_handlers={Exception: handle_exception},
         middleware=[RequestScope],
         lifespan=[lifespan],
+        state=State({} if services is None else {"services": services}),
         request_max_body_size=used.max_body_bytes,
         openapi_config=OpenAPIConfig(
             title="Strata",
