@@ -222,11 +222,14 @@ class TestProperties:
         ]
 
     @given(
-        st.lists(candidates, max_size=20), cosines, bm25_scores, st.floats(0, 1), st.floats(0, 10), signals
+        st.lists(candidates, max_size=20),
+        st.tuples(cosines, st.floats(0, 1)),
+        st.tuples(bm25_scores, st.floats(0, 10)),
+        signals,
     )
-    def test_better_in_both_arms_never_ranks_below(self, found, cosine, keyword, nearer, more, about):
-        worse = FusionCandidate(semantic=cosine, keyword=keyword)
-        better = FusionCandidate(semantic=min(1.0, cosine + nearer), keyword=keyword + more)
+    def test_better_in_both_arms_never_ranks_below(self, found, semantic, keyword, about):
+        worse = FusionCandidate(semantic=semantic[0], keyword=keyword[0])
+        better = FusionCandidate(semantic=min(1.0, sum(semantic)), keyword=sum(keyword))
         high, low, *_ = values(fuse([better, worse, *found], about))
         assert high >= low
 
