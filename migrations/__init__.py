@@ -1,0 +1,1 @@
+"""Alembic migrations; see README.md for what each one locks."""

@@ -22,7 +22,9 @@ KeyId = Annotated[UUID, typer.Argument(help="Id of the key")]
 def create(
     team: Team,
     name: Annotated[str, typer.Option(help="What the key is for")] = "key",
-    scope: Annotated[list[str] | None, typer.Option(help=f"Scope, repeatable: {', '.join(get_args(Scope))}")] = None,
+    scope: Annotated[
+        list[str] | None, typer.Option(help=f"Scope, repeatable: {', '.join(get_args(Scope))}")
+    ] = None,
     profile: Annotated[UUID | None, typer.Option(help="Restrict the key to one profile")] = None,
     days: Annotated[int | None, typer.Option(help="Days until it expires", min=1)] = None,
     as_json: Json = False,
@@ -31,7 +33,12 @@ def create(
     expires = None if days is None else datetime.now(UTC) + timedelta(days=days)
     try:
         data = msgspec.convert(
-            {"name": name, "scopes": scope or ["memory:read", "memory:write"], "profile_id": profile, "expires_at": expires},
+            {
+                "name": name,
+                "scopes": scope or ["memory:read", "memory:write"],
+                "profile_id": profile,
+                "expires_at": expires,
+            },
             KeyInput,
         )
     except msgspec.ValidationError as error:
@@ -73,7 +80,9 @@ def rotate(
 
     async def use(services: Services) -> KeyCreated:
         found = await services.tenancy.find_team(team)
-        return await services.tenancy.rotate_key(OPERATOR, found.team_id, key_id, KeyRotation(grace_seconds=grace))
+        return await services.tenancy.rotate_key(
+            OPERATOR, found.team_id, key_id, KeyRotation(grace_seconds=grace)
+        )
 
     _show(with_services(use), as_json)
 

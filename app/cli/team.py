@@ -1,6 +1,6 @@
 """``strata team``: tenants."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -18,9 +18,13 @@ def create(name: Annotated[str, typer.Argument(help="Name of the team")], as_jso
     """Create a team and its first API key, which is shown this once."""
     team = with_services(lambda services: services.tenancy.create_team(OPERATOR, name, services.space_id))
     if as_json:
-        print_json({"team_id": team.team_id, "name": team.name, "api_key": team.api_key, "key_id": team.key_id})
+        print_json(
+            {"team_id": team.team_id, "name": team.name, "api_key": team.api_key, "key_id": team.key_id}
+        )
         return
-    out.print(f"team     {team.team_id}\nAPI key  {team.api_key}\n\nThe key is not shown again.", highlight=False)
+    out.print(
+        f"team     {team.team_id}\nAPI key  {team.api_key}\n\nThe key is not shown again.", highlight=False
+    )
 
 
 @commands.command("list")
@@ -48,7 +52,7 @@ def activate(team: Annotated[str, typer.Argument(help="Name or id")]) -> None:
     _set_status(team, "active")
 
 
-def _set_status(team: str, status: str) -> None:
+def _set_status(team: str, status: Literal["active", "archived"]) -> None:
     async def use(services: Services) -> TeamView:
         found = await services.tenancy.find_team(team)
         return await services.tenancy.change_team(OPERATOR, found.team_id, TeamChange(status=status))

@@ -29,11 +29,15 @@ class TokenStatistics:
         tokens: Tokens of the text, without the model's own markers.
         unknown: Tokens outside the model's vocabulary.
         single_characters: Known or unknown tokens that cover a single letter or digit.
+        lettered: Tokens that cover a letter, and unknown ones; 0 where the model has no fixed vocabulary.
+        letters: Letters that the known ones among those cover.
     """
 
     tokens: int
     unknown: int = 0
     single_characters: int = 0
+    lettered: int = 0
+    letters: int = 0
 
     @property
     def unknown_share(self) -> float:
@@ -44,6 +48,11 @@ class TokenStatistics:
     def single_character_share(self) -> float:
         """Share of single-character tokens, 0 to 1; 0 for a text without tokens."""
         return self.single_characters / self.tokens if self.tokens else 0.0
+
+    @property
+    def letters_per_token(self) -> float | None:
+        """Letters that a token spans on average: few where the model spells a language; `None` without tokens."""
+        return self.letters / self.lettered if self.lettered else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,14 +48,21 @@ class TokenWindows:
         return windows
 
     def statistics(self, text: str) -> TokenStatistics:
-        """Count a text's tokens, those outside the vocabulary, and those that cover one letter or digit."""
+        """Count a text's tokens, those outside the vocabulary, and what the others cover."""
         encoding = self._encode(text)
+        known = [token != self._unknown_id for token in encoding.ids]
+        letters = [
+            sum(map(str.isalpha, text[start:end])) if is_known else 0
+            for is_known, (start, end) in zip(known, encoding.offsets, strict=True)
+        ]
         return TokenStatistics(
             tokens=len(encoding),
-            unknown=sum(token == self._unknown_id for token in encoding.ids),
+            unknown=known.count(False),
             single_characters=sum(
                 end - start == 1 and text[start].isalnum() for start, end in encoding.offsets
             ),
+            lettered=sum(count > 0 or not is_known for count, is_known in zip(letters, known, strict=True)),
+            letters=sum(letters),
         )
 
     def _encode(self, text: str) -> Encoding:

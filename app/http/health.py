@@ -10,8 +10,8 @@ from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
 from app import __version__
 from app.db import migrate
-from app.recall.policy import DEFAULT_POLICY
 from app.http.injection import Injected
+from app.recall.policy import DEFAULT_POLICY
 from app.services import Services
 
 PUBLIC: dict[str, Any] = {"public": True}
@@ -87,7 +87,9 @@ async def _database(services: Injected[Services]) -> Dependency:
 async def health(services: Injected[Services]) -> Health:
     """Version, migration state, embedding descriptor and ranking policy."""
     async with services.database.unbound() as connection:
-        current = (await connection.execute(sa.text("SELECT version_num FROM alembic_version"))).scalar_one_or_none()
+        current = (
+            await connection.execute(sa.text("SELECT version_num FROM alembic_version"))
+        ).scalar_one_or_none()
     descriptor = services.embeddings.descriptor
     return Health(
         version=__version__,
@@ -98,7 +100,14 @@ async def health(services: Injected[Services]) -> Health:
     )
 
 
-@get("/metrics", operation_id="metrics", summary="Prometheus metrics", opt=PUBLIC, tags=["health"], media_type="text/plain")
+@get(
+    "/metrics",
+    operation_id="metrics",
+    summary="Prometheus metrics",
+    opt=PUBLIC,
+    tags=["health"],
+    media_type="text/plain",
+)
 async def metrics() -> Response[bytes]:
     """Counters and histograms; no tenant, no query text."""
     return Response(generate_latest(), headers={"content-type": CONTENT_TYPE_LATEST})

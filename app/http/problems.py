@@ -85,7 +85,9 @@ def _from_database(exception: DBAPIError) -> StrataError | None:
     state = getattr(exception.orig, "sqlstate", None) or ""
     if state in _BUSY_STATES:
         return StrataError("database_busy", "the database could not do this in time", retry_after=1)
-    if state.startswith(_DOWN_STATES) or (not state and isinstance(exception, OperationalError | InterfaceError)):
+    if state.startswith(_DOWN_STATES) or (
+        not state and isinstance(exception, OperationalError | InterfaceError)
+    ):
         return StrataError("database_unavailable", "the database is not available", retry_after=2)
     return None
 
@@ -154,6 +156,10 @@ def handle_exception(request: Request[Any, Any, Any], exception: Exception) -> R
         headers["Retry-After"] = str(max(1, math.ceil(error.retry_after)))
     if problem.status == 401:  # noqa: PLR2004
         headers["WWW-Authenticate"] = "Bearer"
-    if isinstance(exception, HTTPException) and exception.headers and "allow" in {h.lower() for h in exception.headers}:
+    if (
+        isinstance(exception, HTTPException)
+        and exception.headers
+        and "allow" in {h.lower() for h in exception.headers}
+    ):
         headers["Allow"] = next(v for h, v in exception.headers.items() if h.lower() == "allow")
     return Response(problem, status_code=problem.status, media_type=MEDIA_TYPE, headers=headers)

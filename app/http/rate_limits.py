@@ -27,5 +27,7 @@ class RateLimiter:
             return
         reset_at = self._limiter.get_window_stats(self._item, str(key_id)).reset_time
         raise StrataError(
-            "rate_limited", f"more than {self._item.amount} requests a minute", retry_after=reset_at - time.time()
+            "rate_limited",
+            f"more than {self._item.amount} requests a minute",
+            retry_after=reset_at - time.time(),
         )

@@ -6,6 +6,7 @@ from typing import Final
 
 import structlog
 from litestar.datastructures import MutableScopeHeaders
+from litestar.enums import ScopeType
 from litestar.types import ASGIApp, Message, Receive, Scope, Send
 from prometheus_client import Counter, Histogram
 from uuid_utils import uuid7
@@ -30,7 +31,7 @@ class RequestScope:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
-        if scope["type"] != "http":
+        if scope["type"] is not ScopeType.HTTP:
             await self.app(scope, receive, send)
             return
         request_id = _request_id(scope)

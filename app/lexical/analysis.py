@@ -19,6 +19,7 @@ from typing import Final, NamedTuple
 from app.lexical import normalize, scripts
 from app.lexical.identifiers import Identifier, bounded, of_chunk, of_reference
 from app.lexical.memo import Memo
+from app.lexical.questions import QUESTION_WORDS
 from app.lexical.scripts import Script
 from app.lexical.words import CONFIGURATIONS, Token, WordAnalyzer
 
@@ -64,6 +65,7 @@ class AnalyzedQuery:
         stop_words: how many of them were stop words.
         single_characters: how many were one character long.
         scripts: number of tokens for each script.
+        asking: the terms that only question words gave (see :mod:`~app.lexical.questions`).
     """
 
     terms: tuple[str, ...]
@@ -74,6 +76,7 @@ class AnalyzedQuery:
     stop_words: int
     single_characters: int
     scripts: Mapping[Script, int] = field(default_factory=dict)
+    asking: frozenset[str] = frozenset()
 
     @property
     def single_character_share(self) -> float:
@@ -103,6 +106,7 @@ class Analyzer:
         self.config: Final = config
         self._words = WordAnalyzer(config)
         self._memo: Memo[_Chunk | str] = Memo()
+        self._question_words = QUESTION_WORDS.get(config, frozenset())
 
     @staticmethod
     def for_config(name: str) -> "Analyzer":
@@ -143,6 +147,8 @@ class Analyzer:
         strong: dict[str, None] = {}
         groups: list[tuple[str, ...]] = []
         surfaces: list[str] = []
+        asking: set[str] = set()
+        asked_for: set[str] = set()
         stop_words = 0
         for index, chunk in enumerate(chunks):
             tokens, names = self._parse(chunk)
@@ -152,8 +158,10 @@ class Analyzer:
                 chunk_groups = [tuple(dict.fromkeys(chain.from_iterable(unit))) for unit in units]
                 stop_words += not token.slots
                 surfaces += [token.surface] * len(units)
+                asks = normalize.casefold(token.surface).replace("'", "") in self._question_words
                 for group in filter(None, chunk_groups):
                     groups.append(group)
+                    (asking if asks else asked_for).update(group)
                     for term in group:
                         counts[term] = counts.get(term, 0) + 1
             words = {normalize.fold(normalize.casefold(token.surface)) for token in tokens}
@@ -161,6 +169,7 @@ class Analyzer:
                 if name.strong:
                     strong[name.term] = None
                 if name.term[1:] not in words:
+                    asked_for.add(name.term)
                     counts[name.term] = counts.get(name.term, 0) + 1
         by_script: dict[Script, int] = {}
         for surface in surfaces:
@@ -175,6 +184,7 @@ class Analyzer:
             stop_words=stop_words,
             single_characters=sum(len(surface) == 1 for surface in surfaces),
             scripts=by_script,
+            asking=frozenset(asking - asked_for),
         )
 
     @staticmethod

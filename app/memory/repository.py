@@ -133,7 +133,7 @@ async def list_fragments(
     if source_type is not None:
         conditions.append(Fragment.source_type == source_type)
     if label is not None:
-        conditions.append(Fragment.labels.any(label))
+        conditions.append(sa.literal(label) == sa.any_(Fragment.labels))
     if created_from is not None:
         conditions.append(Fragment.created_at >= created_from)
     if created_to is not None:

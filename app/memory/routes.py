@@ -4,11 +4,12 @@ from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from litestar import Controller, Request, delete, get, post
-from litestar.params import FromPath, FromQuery, JSONBody, HeaderParameter, QueryParameter
+from litestar.params import FromPath, FromQuery, HeaderParameter, JSONBody, QueryParameter
 
 from app.errors import invalid
 from app.http.cursors import Page, decode_cursor, parse_id
 from app.http.guards import READ, WRITE
+from app.http.injection import Injected
 from app.http.problems import PROBLEMS, decode_item
 from app.memory.schemas import (
     BatchInput,
@@ -21,7 +22,6 @@ from app.memory.schemas import (
     SourceType,
 )
 from app.memory.service import Stored
-from app.http.injection import Injected
 from app.services import Services
 from app.tenancy.audit import Actor
 from app.tenancy.authentication import Caller
@@ -30,7 +30,9 @@ from app.tenancy.routes import Cursor, PageLimit
 
 Idempotency = Annotated[
     str | None,
-    HeaderParameter(name="Idempotency-Key", max_length=128, min_length=1, description="Makes the write repeatable"),
+    HeaderParameter(
+        name="Idempotency-Key", max_length=128, min_length=1, description="Makes the write repeatable"
+    ),
 ]
 ListedTime = Annotated[str | None, QueryParameter(max_length=64, description="RFC 3339 time with an offset")]
 
@@ -67,7 +69,14 @@ class FragmentController(Controller):
             store=store,
         )
 
-    @post("/batch", operation_id="createFragments", responses=PROBLEMS, summary="Store many fragments", guards=[WRITE], status_code=200)
+    @post(
+        "/batch",
+        operation_id="createFragments",
+        responses=PROBLEMS,
+        summary="Store many fragments",
+        guards=[WRITE],
+        status_code=200,
+    )
     async def create_batch(
         self,
         request: Request[Any, Any, Any],
@@ -82,7 +91,9 @@ class FragmentController(Controller):
 
         async def store(unit: Any, prepared: Any) -> BatchResult:
             outcomes = await services.fragments.store(unit, actor, caller.text_search_config, prepared)
-            return BatchResult(results=[_batch_item(index, outcome) for index, outcome in enumerate(outcomes)])
+            return BatchResult(
+                results=[_batch_item(index, outcome) for index, outcome in enumerate(outcomes)]
+            )
 
         return await services.writes.run(
             caller.tenant,
@@ -117,8 +128,16 @@ class FragmentController(Controller):
             created_to=_time(created_to, "created_to"),
         )
 
-    @get("/{fragment_id:str}", operation_id="getFragment", responses=PROBLEMS, summary="Read a fragment", guards=[READ])
-    async def read(self, services: Injected[Services], caller: Injected[Caller], fragment_id: FromPath[str]) -> FragmentView:
+    @get(
+        "/{fragment_id:str}",
+        operation_id="getFragment",
+        responses=PROBLEMS,
+        summary="Read a fragment",
+        guards=[READ],
+    )
+    async def read(
+        self, services: Injected[Services], caller: Injected[Caller], fragment_id: FromPath[str]
+    ) -> FragmentView:
         """One fragment, also when it is retracted."""
         return await services.fragments.get(caller.tenant, parse_id(fragment_id, "fragment_id"))
 
@@ -130,16 +149,33 @@ class FragmentController(Controller):
         guards=[WRITE],
         status_code=200,
     )
-    async def retract(self, services: Injected[Services], caller: Injected[Caller], actor: Injected[Actor], fragment_id: FromPath[str]) -> FragmentView:
+    async def retract(
+        self,
+        services: Injected[Services],
+        caller: Injected[Caller],
+        actor: Injected[Actor],
+        fragment_id: FromPath[str],
+    ) -> FragmentView:
         """Withdraw evidence: it stays readable and is never recalled again."""
         wanted = parse_id(fragment_id, "fragment_id")
         async with services.database.tenant(caller.tenant) as unit:
             return await services.fragments.retract(unit, actor, wanted)
 
     @delete(
-        "/{fragment_id:str}", operation_id="deleteFragment", responses=PROBLEMS, summary="Delete a fragment", guards=[WRITE], status_code=204
+        "/{fragment_id:str}",
+        operation_id="deleteFragment",
+        responses=PROBLEMS,
+        summary="Delete a fragment",
+        guards=[WRITE],
+        status_code=204,
     )
-    async def delete(self, services: Injected[Services], caller: Injected[Caller], actor: Injected[Actor], fragment_id: FromPath[str]) -> None:
+    async def delete(
+        self,
+        services: Injected[Services],
+        caller: Injected[Caller],
+        actor: Injected[Actor],
+        fragment_id: FromPath[str],
+    ) -> None:
         """Delete evidence and everything derived from it, for good."""
         wanted = parse_id(fragment_id, "fragment_id")
         async with services.database.tenant(caller.tenant) as unit:

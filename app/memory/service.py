@@ -109,10 +109,7 @@ class FragmentService:
             existing = _Existing(await _find_existing(unit, prepared.items.values()))
         for position, item in list(prepared.items.items()):
             outcome = existing.outcome(item)
-            if isinstance(outcome, StrataError):
-                prepared.known[position] = outcome
-                del prepared.items[position]
-            elif outcome is not None and not existing.needs_stricter(item):
+            if outcome is not None and (isinstance(outcome, StrataError) or not existing.needs_stricter(item)):
                 prepared.known[position] = outcome
                 del prepared.items[position]
 
@@ -127,7 +124,9 @@ class FragmentService:
         for position, item in list(prepared.items.items()):
             outcome = vectors[item.hash]
             if isinstance(outcome, EmbeddingError):
-                prepared.known[position] = StrataError("validation_failed", f"content has no usable embedding: {outcome}")
+                prepared.known[position] = StrataError(
+                    "validation_failed", f"content has no usable embedding: {outcome}"
+                )
                 del prepared.items[position]
             else:
                 item.vectors = outcome
@@ -157,10 +156,18 @@ class FragmentService:
             existing = _Existing(await _find_existing(unit, [prepared.items[p] for p in left]))
             for position in left:
                 outcomes[position] = await _duplicate(unit, existing, prepared.items[position])
-        outcomes.update((p, Stored(item.id, duplicate=False)) for p, item in prepared.items.items() if item.id in inserted)
+        outcomes.update(
+            (p, Stored(item.id, duplicate=False)) for p, item in prepared.items.items() if item.id in inserted
+        )
         if fresh:
             await audit.record(
-                unit, actor, "fragment.create", "profile", unit.tenant.profile, created=len(fresh), items=prepared.size
+                unit,
+                actor,
+                "fragment.create",
+                "profile",
+                unit.tenant.profile,
+                created=len(fresh),
+                items=prepared.size,
             )
         return [outcomes[position] for position in range(prepared.size)]
 
@@ -307,7 +314,5 @@ def view_of_fragment(row: sa.Row[Any]) -> FragmentView:
     classification = Classification(
         confidentiality=columns["confidentiality"], retention=columns["retention"], pii=columns["pii"]
     )
-    plain = {
-        name: columns[name] for name in FragmentView.__struct_fields__ if name not in ("classification",)
-    }
+    plain = {name: columns[name] for name in FragmentView.__struct_fields__ if name != "classification"}
     return FragmentView(classification=classification, **plain)

@@ -1,8 +1,6 @@
 """The branches of a recall: each takes its own unit of work, for as long as its statements run and no longer."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from uuid import UUID
+from dataclasses import dataclass
 
 from app.db.unit_of_work import Database, Tenant, UnitOfWork
 from app.indexing.entries import CollectionTotals
@@ -10,7 +8,7 @@ from app.indexing.models import Kind
 from app.lexical.analysis import AnalyzedQuery
 from app.recall import bm25, repository
 from app.recall.policy import RankingPolicy
-from app.recall.repository import Filters, KeywordHit, KeywordQuery, SemanticQuery
+from app.recall.repository import Filters, KeywordHit, KeywordQuery, Neighbours, SemanticQuery
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +33,11 @@ class KeywordOutcome:
 
 @dataclass(frozen=True, slots=True)
 class SemanticOutcome:
-    """What the semantic branch found: memories by cosine similarity, and whether every vector was compared."""
+    """What the semantic branch found: the nearest memories, and whether every vector was compared."""
 
-    hits: tuple[tuple[UUID, float], ...]
+    neighbours: Neighbours
     exact: bool
     graph: int = 0
-    extra: dict[UUID, float] = field(default_factory=dict)
 
 
 async def keyword_branch(
@@ -55,6 +52,8 @@ async def keyword_branch(
 ) -> KeywordOutcome:
     """BM25 candidates; the ranking among the best ten is exhaustive whenever the bounds allow it."""
     counts = dict(zip(question.terms, question.counts, strict=True))
+    if policy.drop_question_words:
+        counts = bm25.asked_counts(counts, question.asking)
     identifiers = [term for term in question.identifiers if policy.identifier_branch]
     wanted = list(dict.fromkeys([*counts, *identifiers]))
     async with database.tenant(tenant) as unit:
@@ -65,7 +64,7 @@ async def keyword_branch(
             terms=tuple(weight.term for weight in weights),
             weights=tuple(weight.weight for weight in weights),
             k1=policy.k1,
-            b=policy.b,
+            b=bm25.length_normalisation(totals.average_length) if policy.adaptive_b else policy.b,
             average_length=totals.average_length,
             kind=kind,
             filters=filters,
@@ -86,13 +85,17 @@ async def keyword_branch(
         identified: list[KeywordHit] = []
         if held and weights:
             identified = await repository.keyword_search(unit, query, held, depth)
-    return KeywordOutcome(tuple(hits), tuple(identified), weights, totals, selection, exact, query if weights else None)
+    return KeywordOutcome(
+        tuple(hits), tuple(identified), weights, totals, selection, exact, query if weights else None
+    )
 
 
 async def _search(
     unit: UnitOfWork, query: KeywordQuery, selection: bm25.Selection, depth: int
 ) -> list[KeywordHit]:
-    return await repository.keyword_search(unit, query, selection.terms, depth, all_of=selection.mode == "all")
+    return await repository.keyword_search(
+        unit, query, selection.terms, depth, all_of=selection.mode == "all"
+    )
 
 
 async def semantic_branch(
@@ -100,25 +103,4 @@ async def semantic_branch(
 ) -> SemanticOutcome:
     """Nearest memories by cosine similarity."""
     async with database.tenant(tenant) as unit:
-        hits = await repository.exact_search(unit, query, depth)
-    return SemanticOutcome(tuple(hits), exact=True)
-
-
-async def complete_scores(
-    database: Database,
-    tenant: Tenant,
-    keyword: KeywordQuery | None,
-    semantic: SemanticQuery,
-    *,
-    without_keyword: Sequence[UUID],
-    without_semantic: Sequence[UUID],
-) -> tuple[list[KeywordHit], dict[UUID, float]]:
-    """The score that the other branch would have given to candidates that it did not return."""
-    async with database.tenant(tenant) as unit:
-        scored: list[KeywordHit] = []
-        if keyword is not None and without_keyword:
-            scored = await repository.keyword_scores(unit, keyword, without_keyword)
-        near: dict[UUID, float] = {}
-        if without_semantic:
-            near = await repository.similarities(unit, semantic, without_semantic)
-    return scored, near
+        return SemanticOutcome(await repository.exact_search(unit, query, depth), exact=True)

@@ -8,7 +8,11 @@ from app.recall.candidates import Candidate
 
 
 def describe(
-    question: AnalyzedQuery, keyword: KeywordOutcome, semantic: SemanticOutcome, candidates: list[Candidate]
+    question: AnalyzedQuery,
+    keyword: KeywordOutcome,
+    semantic: SemanticOutcome,
+    fusion: dict[str, float | str],
+    candidates: list[Candidate],
 ) -> dict[str, Any]:
     """The explanation of one recall; plain JSON values only."""
     return {
@@ -31,7 +35,15 @@ def describe(
             "note": keyword.selection.reason,
             "candidates": len(keyword.hits),
         },
-        "semantic": {"exact": semantic.exact, "graph": semantic.graph, "candidates": len(semantic.hits)},
+        "semantic": {
+            "exact": semantic.exact,
+            "graph": semantic.graph,
+            "memories": semantic.neighbours.compared,
+            "mean": semantic.neighbours.mean,
+            "deviation": semantic.neighbours.deviation,
+            "candidates": len(semantic.neighbours.hits),
+        },
+        "fusion": fusion,
         "candidates": [
             {
                 "id": str(candidate.id),

@@ -17,7 +17,7 @@ from app.lexical.analysis import AnalyzedQuery, Analyzer
 from app.memory.service import FragmentService
 from app.recall import branches, explain
 from app.recall.branches import KeywordOutcome, SemanticOutcome
-from app.recall.candidates import Candidate, fuse
+from app.recall.candidates import Candidate, Pool, fuse_by_evidence, fuse_by_rank
 from app.recall.policy import RankingPolicy, get_policy
 from app.recall.repository import Filters, SemanticQuery
 from app.recall.schemas import Hit, RecallInput, RecallResult
@@ -78,16 +78,23 @@ class RecallService:
             ),
             depth=policy.branch_depth(request.limit),
         )
-        keyword, (semantic_query, semantic) = await _both(
+        keyword, semantic = await _both(
             self._keyword(question), self._semantic(question, request.query)
         )
-        candidates = await self._fused(question, request.query, keyword, semantic_query, semantic)
+        pool = Pool.of(keyword, semantic)
+        fusion: dict[str, float | str] = {"rule": "reciprocal rank", "k": policy.rrf_k}
+        if policy.adaptive_fusion:
+            letters = self._embeddings.token_statistics(request.query).letters_per_token
+            candidates, fusion = fuse_by_evidence(policy, pool, keyword, semantic, letters)
+        else:
+            candidates = fuse_by_rank(policy, pool)
         results = await self._hydrated(tenant, candidates, request.limit)
-        return RecallResult(
-            results=results,
-            policy=policy.name,
-            explain=explain.describe(question.analyzed, keyword, semantic, candidates) if request.explain else None,
+        told = (
+            explain.describe(question.analyzed, keyword, semantic, fusion, candidates)
+            if request.explain
+            else None
         )
+        return RecallResult(results=results, policy=policy.name, explain=told)
 
     async def _keyword(self, question: _Question) -> KeywordOutcome:
         return await branches.keyword_branch(
@@ -99,22 +106,11 @@ class RecallService:
             filters=question.filters,
         )
 
-    async def _semantic(self, question: _Question, text: str) -> tuple[SemanticQuery, SemanticOutcome]:
+    async def _semantic(self, question: _Question, text: str) -> SemanticOutcome:
         # The vector comes first: no connection is held while the embedder is awaited.
         vector = await self._embeddings.embed_query(text)
         query = SemanticQuery(vector, question.space_id, filters=question.filters)
-        outcome = await branches.semantic_branch(self._database, question.tenant, query, depth=question.depth)
-        return query, outcome
-
-    async def _fused(
-        self,
-        question: _Question,
-        text: str,
-        keyword: KeywordOutcome,
-        semantic_query: SemanticQuery,
-        semantic: SemanticOutcome,
-    ) -> list[Candidate]:
-        return fuse(question.policy, keyword, semantic)
+        return await branches.semantic_branch(self._database, question.tenant, query, depth=question.depth)
 
     async def _hydrated(self, tenant: Tenant, candidates: list[Candidate], limit: int) -> list[Hit]:
         """The first ``limit`` candidates that are still there, with their contents."""

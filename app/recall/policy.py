@@ -17,6 +17,8 @@ class RankingPolicy:
         depth: Fixed candidates of each branch; when set, ``overfetch`` does not apply, and the first of a short list
             equals the first of a long one.
         identifier_branch: Fetch memories that hold an identifier of the query, however low they rank otherwise.
+        drop_question_words: Search by the words that say what is asked for, where there are any.
+        adaptive_b: Set BM25's length normalisation by the profile's mean length instead of ``b``.
         adaptive_fusion: Weigh the branches by what the query tells of their worth; else plain RRF.
         rrf_k: Constant of reciprocal rank fusion.
         k1: BM25 term saturation.
@@ -28,6 +30,8 @@ class RankingPolicy:
     overfetch: int = 10
     depth: int | None = None
     identifier_branch: bool = False
+    drop_question_words: bool = False
+    adaptive_b: bool = False
     adaptive_fusion: bool = False
     rrf_k: int = 60
     k1: float = 1.2
@@ -40,7 +44,14 @@ class RankingPolicy:
 
 
 DOCUMENTED_V1: Final = RankingPolicy(name="documented-v1")
-STRATA_V1: Final = RankingPolicy(name="strata-v1", depth=100, identifier_branch=True, adaptive_fusion=True)
+STRATA_V1: Final = RankingPolicy(
+    name="strata-v1",
+    depth=100,
+    identifier_branch=True,
+    drop_question_words=True,
+    adaptive_b=True,
+    adaptive_fusion=True,
+)
 POLICIES: Final = {policy.name: policy for policy in (STRATA_V1, DOCUMENTED_V1)}
 DEFAULT_POLICY: Final = STRATA_V1.name
 

@@ -15,7 +15,14 @@ from sqlalchemy.dialects import postgresql as pg
 
 from app.db.unit_of_work import UnitOfWork
 from app.indexing.entries import CollectionTotals
-from app.indexing.models import CollectionStatistic, Kind, LexemeStatistic, SearchDocument, Vector, VectorPlacement
+from app.indexing.models import (
+    CollectionStatistic,
+    Kind,
+    LexemeStatistic,
+    SearchDocument,
+    Vector,
+    VectorPlacement,
+)
 from app.lexical.tsvector import prefixed, quoted, space_prefix
 
 
@@ -60,12 +67,11 @@ _TEXTS: Final = pg.ARRAY(sa.Text)
 _KEYWORD_SEARCH: Final = sa.text(
     """
     SELECT id, score, frequencies FROM keyword_search(
-        CAST(:kind AS smallint), CAST(:selection AS tsquery), CAST(:ids AS uuid[]), CAST(:terms AS tsquery[]), :weights,
+        CAST(:kind AS smallint), CAST(:selection AS tsquery), CAST(:terms AS tsquery[]), :weights,
         :k1, :b, :average_length, CAST(:valid_at AS timestamptz), CAST(:known_at AS timestamptz),
         CAST(:source_types AS text[]), CAST(:labels AS text[]), :depth)
     """
 ).bindparams(
-    sa.bindparam("ids", type_=pg.ARRAY(pg.UUID(as_uuid=True))),
     sa.bindparam("terms", type_=_TEXTS),
     sa.bindparam("weights", type_=pg.ARRAY(sa.Double)),
     sa.bindparam("source_types", type_=_TEXTS),
@@ -76,18 +82,21 @@ _KEYWORD_SEARCH: Final = sa.text(
 async def read_totals(unit: UnitOfWork, kind: Kind) -> CollectionTotals:
     """Totals of the unit's profile."""
     table = CollectionStatistic
-    columns = (table.documents, table.tokens, table.tokens_squared, table.vectors)
-    statement = sa.select(*(sa.func.coalesce(sa.func.sum(column), 0) for column in columns)).where(
+    columns = {name: getattr(table, name) for name in CollectionTotals.__slots__}
+    statement = sa.select(
+        *(sa.func.coalesce(sa.func.sum(column), 0).label(name) for name, column in columns.items())
+    ).where(
         table.team_id == unit.tenant.team_id, table.profile_id == unit.tenant.profile, table.kind == int(kind)
     )
-    return CollectionTotals(*(int(value) for value in (await unit.execute(statement)).one()))
+    row = (await unit.execute(statement)).one()
+    return CollectionTotals(**{name: int(getattr(row, name)) for name in columns})
 
 
 async def read_frequencies(unit: UnitOfWork, kind: Kind, terms: Sequence[str]) -> dict[str, int]:
     """Document frequency of each term that the unit's profile holds."""
     table = LexemeStatistic
     statement = (
-        sa.select(table.lexeme, sa.func.sum(table.documents))
+        sa.select(table.lexeme, sa.func.sum(table.documents).label("frequency"))
         .where(
             table.team_id == unit.tenant.team_id,
             table.profile_id == unit.tenant.profile,
@@ -96,7 +105,7 @@ async def read_frequencies(unit: UnitOfWork, kind: Kind, terms: Sequence[str]) -
         )
         .group_by(table.lexeme)
     )
-    return {lexeme: int(documents) for lexeme, documents in await unit.execute(statement)}
+    return {row.lexeme: int(row.frequency) for row in await unit.execute(statement)}
 
 
 async def keyword_search(
@@ -106,22 +115,9 @@ async def keyword_search(
     prefix = space_prefix(unit.tenant.profile)
     operator = " & " if all_of else " | "
     selection = operator.join(quoted(term) for term in prefixed(selecting, prefix))
-    return await _keyword_hits(unit, query, depth, selection=selection, ids=None)
-
-
-async def keyword_scores(unit: UnitOfWork, query: KeywordQuery, ids: Sequence[UUID]) -> list[KeywordHit]:
-    """Scores of given documents under a query; documents that hold none of its terms are left out."""
-    return await _keyword_hits(unit, query, len(ids), selection=None, ids=list(ids))
-
-
-async def _keyword_hits(
-    unit: UnitOfWork, query: KeywordQuery, depth: int, *, selection: str | None, ids: list[UUID] | None
-) -> list[KeywordHit]:
-    prefix = space_prefix(unit.tenant.profile)
     parameters: Mapping[str, Any] = {
         "kind": int(query.kind),
         "selection": selection,
-        "ids": ids,
         "terms": [quoted(term) for term in prefixed(query.terms, prefix)],
         "weights": list(query.weights),
         "k1": query.k1,
@@ -157,36 +153,71 @@ async def read_graph(unit: UnitOfWork, space_id: int) -> int:
     return (await unit.execute(statement)).scalar_one_or_none() or 0
 
 
+@dataclass(frozen=True, slots=True)
+class Neighbours:
+    """Nearest memories, and how the question's similarities are spread over the memories that were compared.
+
+    Attributes:
+        hits: Memory and cosine similarity, nearest first; ties by id.
+        compared: Number of memories compared.
+        mean: Mean similarity over them.
+        deviation: Standard deviation over them.
+    """
+
+    hits: tuple[tuple[UUID, float], ...]
+    compared: int
+    mean: float
+    deviation: float
+
+
+# Floating-point sums depend on the order of the rows on disk; nine digits do not.
+_DIGITS: Final = 9
+
+
 async def exact_search(
     unit: UnitOfWork, query: SemanticQuery, depth: int, *, graphs: Sequence[int] = (0,)
-) -> list[tuple[UUID, float]]:
-    """Nearest ``depth`` memories by cosine similarity, comparing every vector; ties by id.
+) -> Neighbours:
+    """Nearest ``depth`` memories by cosine similarity, comparing every vector in ``graphs``.
 
     Windows of one memory count once, with the nearest.
     """
     distance = Vector.embedding.op("<=>", return_type=sa.Double)(_vector(query))
-    nearest = sa.func.min(distance)
-    statement = (
-        sa.select(Vector.ref_id, (1 - nearest).label("similarity"))
+    compared = _narrowed(
+        unit,
+        sa.select(Vector.ref_id, sa.func.min(distance).label("distance"))
         .where(*_mine(unit, query), Vector.graph.in_(graphs))
-        .group_by(Vector.ref_id)
-        .order_by(nearest, Vector.ref_id)
+        .group_by(Vector.ref_id),
+        query,
+    ).cte("compared")
+    return await _neighbours(unit, compared, depth)
+
+
+async def _neighbours(unit: UnitOfWork, compared: sa.CTE, depth: int) -> Neighbours:
+    nearest = (
+        sa.select(compared.c.ref_id, compared.c.distance)
+        .order_by(compared.c.distance, compared.c.ref_id)
         .limit(depth)
+        .subquery("nearest")
     )
-    return [(row.ref_id, row.similarity) for row in await unit.execute(_narrowed(unit, statement, query))]
-
-
-async def similarities(
-    unit: UnitOfWork, query: SemanticQuery, ids: Sequence[UUID]
-) -> dict[UUID, float]:
-    """Cosine similarity of given memories to a question."""
-    distance = Vector.embedding.op("<=>", return_type=sa.Double)(_vector(query))
+    spread = sa.select(
+        sa.func.count().label("compared"),
+        sa.func.avg(compared.c.distance).label("mean"),
+        sa.func.stddev_pop(compared.c.distance).label("deviation"),
+    ).subquery("spread")
     statement = (
-        sa.select(Vector.ref_id, (1 - sa.func.min(distance)).label("similarity"))
-        .where(*_mine(unit, query), Vector.ref_id.in_(ids))
-        .group_by(Vector.ref_id)
+        sa.select(nearest, spread)
+        .join_from(nearest, spread, sa.true())
+        .order_by(nearest.c.distance, nearest.c.ref_id)
     )
-    return {row.ref_id: row.similarity for row in await unit.execute(statement)}
+    rows = (await unit.execute(statement)).all()
+    if not rows:
+        return Neighbours((), 0, 0.0, 0.0)
+    return Neighbours(
+        tuple((row.ref_id, 1 - row.distance) for row in rows),
+        rows[0].compared,
+        round(1 - rows[0].mean, _DIGITS),
+        round(rows[0].deviation, _DIGITS),
+    )
 
 
 def _vector(query: SemanticQuery) -> sa.BindParameter[Any]:
@@ -202,7 +233,9 @@ def _mine(unit: UnitOfWork, query: SemanticQuery) -> tuple[sa.ColumnElement[bool
     )
 
 
-def _narrowed(unit: UnitOfWork, statement: sa.Select[Any], query: SemanticQuery) -> sa.Select[Any]:
+def _narrowed(
+    unit: UnitOfWork, statement: sa.Select[*tuple[Any, ...]], query: SemanticQuery
+) -> sa.Select[*tuple[Any, ...]]:
     filters = query.filters
     if not filters.any:
         return statement

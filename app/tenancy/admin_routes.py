@@ -5,8 +5,8 @@ from litestar.params import FromPath, JSONBody
 
 from app.http.cursors import Page, decode_cursor, parse_id
 from app.http.guards import OPERATOR
-from app.http.problems import PROBLEMS
 from app.http.injection import Injected
+from app.http.problems import PROBLEMS
 from app.services import Services
 from app.tenancy.audit import Actor
 from app.tenancy.routes import Cursor, PageLimit
@@ -21,12 +21,16 @@ class AdminController(Controller):
     guards = (OPERATOR,)
 
     @post(operation_id="adminCreateTeam", responses=PROBLEMS, summary="Create a team")
-    async def create(self, services: Injected[Services], actor: Injected[Actor], data: JSONBody[TeamInput]) -> TeamCreated:
+    async def create(
+        self, services: Injected[Services], actor: Injected[Actor], data: JSONBody[TeamInput]
+    ) -> TeamCreated:
         """Create a team with a first key, shown this once."""
         return await services.tenancy.create_team(actor, data.name, services.space_id)
 
     @get(operation_id="adminListTeams", responses=PROBLEMS, summary="List teams")
-    async def list_all(self, services: Injected[Services], limit: PageLimit = 20, cursor: Cursor = None) -> Page[TeamView]:
+    async def list_all(
+        self, services: Injected[Services], limit: PageLimit = 20, cursor: Cursor = None
+    ) -> Page[TeamView]:
         """Every team, by id."""
         return await services.tenancy.list_teams(decode_cursor(cursor), limit)
 
@@ -35,31 +39,82 @@ class AdminController(Controller):
         """One team."""
         return await services.tenancy.get_team(parse_id(team_id, "team_id"))
 
-    @patch("/{team_id:str}", operation_id="adminChangeTeam", responses=PROBLEMS, summary="Rename, archive or reactivate a team")
-    async def change(self, services: Injected[Services], actor: Injected[Actor], team_id: FromPath[str], data: JSONBody[TeamChange]) -> TeamView:
+    @patch(
+        "/{team_id:str}",
+        operation_id="adminChangeTeam",
+        responses=PROBLEMS,
+        summary="Rename, archive or reactivate a team",
+    )
+    async def change(
+        self,
+        services: Injected[Services],
+        actor: Injected[Actor],
+        team_id: FromPath[str],
+        data: JSONBody[TeamChange],
+    ) -> TeamView:
         """An archived team keeps its memories; its keys are refused."""
         return await services.tenancy.change_team(actor, parse_id(team_id, "team_id"), data)
 
-    @delete("/{team_id:str}", operation_id="adminDeleteTeam", responses=PROBLEMS, summary="Erase a team", status_code=204)
-    async def erase(self, services: Injected[Services], actor: Injected[Actor], team_id: FromPath[str]) -> None:
+    @delete(
+        "/{team_id:str}",
+        operation_id="adminDeleteTeam",
+        responses=PROBLEMS,
+        summary="Erase a team",
+        status_code=204,
+    )
+    async def erase(
+        self, services: Injected[Services], actor: Injected[Actor], team_id: FromPath[str]
+    ) -> None:
         """Erase the team and everything in it, for good; its audit log stays."""
         await services.tenancy.delete_team(actor, parse_id(team_id, "team_id"))
 
-    @post("/{team_id:str}/keys", operation_id="adminCreateKey", responses=PROBLEMS, summary="Create an API key for a team")
-    async def create_key(self, services: Injected[Services], actor: Injected[Actor], team_id: FromPath[str], data: JSONBody[KeyInput]) -> KeyCreated:
+    @post(
+        "/{team_id:str}/keys",
+        operation_id="adminCreateKey",
+        responses=PROBLEMS,
+        summary="Create an API key for a team",
+    )
+    async def create_key(
+        self,
+        services: Injected[Services],
+        actor: Injected[Actor],
+        team_id: FromPath[str],
+        data: JSONBody[KeyInput],
+    ) -> KeyCreated:
         """Create a key; its text is in this answer and nowhere else."""
         return await services.tenancy.create_key(actor, parse_id(team_id, "team_id"), data)
 
-    @get("/{team_id:str}/keys", operation_id="adminListKeys", responses=PROBLEMS, summary="List a team's API keys")
+    @get(
+        "/{team_id:str}/keys",
+        operation_id="adminListKeys",
+        responses=PROBLEMS,
+        summary="List a team's API keys",
+    )
     async def list_keys(
-        self, services: Injected[Services], team_id: FromPath[str], limit: PageLimit = 20, cursor: Cursor = None
+        self,
+        services: Injected[Services],
+        team_id: FromPath[str],
+        limit: PageLimit = 20,
+        cursor: Cursor = None,
     ) -> Page[KeyView]:
         """Keys of the team, without secrets."""
         return await services.tenancy.list_keys(parse_id(team_id, "team_id"), decode_cursor(cursor), limit)
 
     @delete(
-        "/{team_id:str}/keys/{key_id:str}", operation_id="adminRevokeKey", responses=PROBLEMS, summary="Revoke an API key", status_code=200
+        "/{team_id:str}/keys/{key_id:str}",
+        operation_id="adminRevokeKey",
+        responses=PROBLEMS,
+        summary="Revoke an API key",
+        status_code=200,
     )
-    async def revoke_key(self, services: Injected[Services], actor: Injected[Actor], team_id: FromPath[str], key_id: FromPath[str]) -> KeyView:
+    async def revoke_key(
+        self,
+        services: Injected[Services],
+        actor: Injected[Actor],
+        team_id: FromPath[str],
+        key_id: FromPath[str],
+    ) -> KeyView:
         """Refuse the key from now on."""
-        return await services.tenancy.revoke_key(actor, parse_id(team_id, "team_id"), parse_id(key_id, "key_id"))
+        return await services.tenancy.revoke_key(
+            actor, parse_id(team_id, "team_id"), parse_id(key_id, "key_id")
+        )

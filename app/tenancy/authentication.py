@@ -62,7 +62,9 @@ class Authentication:
             raise StrataError("expired_key", "this API key has expired")
         if row.team_status != "active":
             raise StrataError("team_archived", "the team of this API key is archived")
-        if profile_id is not None and (row.profile_status is None or row.key_profile_id not in (None, profile_id)):
+        if profile_id is not None and (
+            row.profile_status is None or row.key_profile_id not in (None, profile_id)
+        ):
             raise not_found("profile")
         return Caller(
             team_id=row.team_id,

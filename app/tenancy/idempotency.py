@@ -98,7 +98,9 @@ class WriteExecutor:
             if request is not None and not await _claim(unit, request):
                 record = await _find(unit, request)
                 if record is None:
-                    raise StrataError("request_in_progress", "the same request is still running", retry_after=1)
+                    raise StrataError(
+                        "request_in_progress", "the same request is still running", retry_after=1
+                    )
                 return _decode(record, request, result_type)
             result = await store(unit, prepared)
             if request is not None:
@@ -113,7 +115,9 @@ class WriteExecutor:
         return None if record is None else _decode(record, request, result_type)
 
 
-def _decode(record: sa.Row[tuple[bytes, bytes]], request: IdempotentRequest, result_type: type[Result]) -> Result:
+def _decode(
+    record: sa.Row[tuple[bytes, bytes]], request: IdempotentRequest, result_type: type[Result]
+) -> Result:
     if record.request_digest != request.digest:
         raise StrataError("idempotency_key_reused", "this Idempotency-Key belongs to another request")
     return msgspec.json.decode(record.response, type=result_type)

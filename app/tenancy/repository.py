@@ -57,7 +57,9 @@ async def delete_team(unit: UnitOfWork) -> bool:
 
 async def insert_profile(unit: UnitOfWork, values: dict[str, Any]) -> sa.Row[Any]:
     """Insert a profile of the unit's team."""
-    statement = sa.insert(Profile).values(team_id=unit.tenant.team_id, **values).returning(*Profile.__table__.c)
+    statement = (
+        sa.insert(Profile).values(team_id=unit.tenant.team_id, **values).returning(*Profile.__table__.c)
+    )
     return (await unit.execute(statement)).one()
 
 
@@ -101,7 +103,10 @@ async def insert_key(unit: UnitOfWork, values: dict[str, Any]) -> sa.Row[Any]:
 async def list_keys(unit: UnitOfWork, *, after: UUID | None, limit: int) -> Sequence[sa.Row[Any]]:
     """Keys of the unit's team by id, revoked ones included."""
     statement = (
-        sa.select(*ApiKey.__table__.c).where(ApiKey.team_id == unit.tenant.team_id).order_by(ApiKey.id).limit(limit)
+        sa.select(*ApiKey.__table__.c)
+        .where(ApiKey.team_id == unit.tenant.team_id)
+        .order_by(ApiKey.id)
+        .limit(limit)
     )
     if after is not None:
         statement = statement.where(ApiKey.id > after)

@@ -7,8 +7,8 @@ from litestar.params import FromPath, JSONBody, QueryParameter
 
 from app.http.cursors import MAX_PAGE, Page, decode_cursor, parse_id
 from app.http.guards import ADMIN, READ, TEAM_READ, TEAM_WRITE
-from app.http.problems import PROBLEMS
 from app.http.injection import Injected
+from app.http.problems import PROBLEMS
 from app.services import Services
 from app.tenancy.audit import Actor
 from app.tenancy.authentication import Caller
@@ -33,26 +33,49 @@ class ProfileController(Controller):
     tags = ("profiles",)
 
     @post(operation_id="createProfile", responses=PROBLEMS, summary="Create a profile", guards=[TEAM_WRITE])
-    async def create(self, services: Injected[Services], caller: Injected[Caller], actor: Injected[Actor], data: JSONBody[ProfileInput]) -> ProfileView:
+    async def create(
+        self,
+        services: Injected[Services],
+        caller: Injected[Caller],
+        actor: Injected[Actor],
+        data: JSONBody[ProfileInput],
+    ) -> ProfileView:
         """Create a memory space in the key's team."""
         return await services.tenancy.create_profile(actor, caller.team_id, data)
 
     @get(operation_id="listProfiles", responses=PROBLEMS, summary="List profiles", guards=[TEAM_READ])
     async def list_all(
-        self, services: Injected[Services], caller: Injected[Caller], limit: PageLimit = 20, cursor: Cursor = None
+        self,
+        services: Injected[Services],
+        caller: Injected[Caller],
+        limit: PageLimit = 20,
+        cursor: Cursor = None,
     ) -> Page[ProfileView]:
         """Profiles that the key may use, by id."""
         return await services.tenancy.list_profiles(caller, decode_cursor(cursor), limit)
 
-    @get("/{profile_id:str}", operation_id="getProfile", responses=PROBLEMS, summary="Read a profile", guards=[READ])
+    @get(
+        "/{profile_id:str}",
+        operation_id="getProfile",
+        responses=PROBLEMS,
+        summary="Read a profile",
+        guards=[READ],
+    )
     async def read(self, services: Injected[Services], caller: Injected[Caller]) -> ProfileView:
         """One profile."""
         return await services.tenancy.get_profile(caller.tenant)
 
     @delete(
-        "/{profile_id:str}", operation_id="deleteProfile", responses=PROBLEMS, summary="Erase a profile", guards=[ADMIN], status_code=204
+        "/{profile_id:str}",
+        operation_id="deleteProfile",
+        responses=PROBLEMS,
+        summary="Erase a profile",
+        guards=[ADMIN],
+        status_code=204,
     )
-    async def erase(self, services: Injected[Services], caller: Injected[Caller], actor: Injected[Actor]) -> None:
+    async def erase(
+        self, services: Injected[Services], caller: Injected[Caller], actor: Injected[Actor]
+    ) -> None:
         """Erase the profile and everything in it, for good."""
         await services.tenancy.delete_profile(actor, caller.tenant)
 
@@ -64,26 +87,60 @@ class KeyController(Controller):
     tags = ("keys",)
 
     @post(operation_id="createKey", responses=PROBLEMS, summary="Create an API key", guards=[ADMIN])
-    async def create(self, services: Injected[Services], caller: Injected[Caller], actor: Injected[Actor], data: JSONBody[KeyInput]) -> KeyCreated:
+    async def create(
+        self,
+        services: Injected[Services],
+        caller: Injected[Caller],
+        actor: Injected[Actor],
+        data: JSONBody[KeyInput],
+    ) -> KeyCreated:
         """Create a key; its text is in this answer and nowhere else."""
         return await services.tenancy.create_key(actor, caller.team_id, data)
 
     @get(operation_id="listKeys", responses=PROBLEMS, summary="List API keys", guards=[ADMIN])
     async def list_all(
-        self, services: Injected[Services], caller: Injected[Caller], limit: PageLimit = 20, cursor: Cursor = None
+        self,
+        services: Injected[Services],
+        caller: Injected[Caller],
+        limit: PageLimit = 20,
+        cursor: Cursor = None,
     ) -> Page[KeyView]:
         """Keys of the team, ended ones included, without secrets."""
         return await services.tenancy.list_keys(caller.team_id, decode_cursor(cursor), limit)
 
-    @post("/{key_id:str}/rotate", operation_id="rotateKey", responses=PROBLEMS, summary="Replace an API key", guards=[ADMIN])
+    @post(
+        "/{key_id:str}/rotate",
+        operation_id="rotateKey",
+        responses=PROBLEMS,
+        summary="Replace an API key",
+        guards=[ADMIN],
+    )
     async def rotate(
-        self, services: Injected[Services], caller: Injected[Caller], actor: Injected[Actor], key_id: FromPath[str], data: JSONBody[KeyRotation]
+        self,
+        services: Injected[Services],
+        caller: Injected[Caller],
+        actor: Injected[Actor],
+        key_id: FromPath[str],
+        data: JSONBody[KeyRotation],
     ) -> KeyCreated:
         """Make a new key with the same rights; the old one ends after the grace time."""
         return await services.tenancy.rotate_key(actor, caller.team_id, parse_id(key_id, "key_id"), data)
 
-    @delete("/{key_id:str}", operation_id="revokeKey", responses=PROBLEMS, summary="Revoke an API key", guards=[ADMIN], status_code=200)
-    async def revoke(self, services: Injected[Services], caller: Injected[Caller], actor: Injected[Actor], key_id: FromPath[str]) -> KeyView:
+    @delete(
+        "/{key_id:str}",
+        operation_id="revokeKey",
+        responses=PROBLEMS,
+        summary="Revoke an API key",
+        guards=[ADMIN],
+        status_code=200,
+    )
+    async def revoke(
+        self,
+        services: Injected[Services],
+        caller: Injected[Caller],
+        actor: Injected[Actor],
+        key_id: FromPath[str],
+    ) -> KeyView:
         """Refuse the key from now on."""
         return await services.tenancy.revoke_key(actor, caller.team_id, parse_id(key_id, "key_id"))
 
@@ -96,9 +153,11 @@ class AuditController(Controller):
 
     @get(operation_id="listAudit", responses=PROBLEMS, summary="List audit entries", guards=[ADMIN])
     async def list_all(
-        self, services: Injected[Services], caller: Injected[Caller], limit: PageLimit = 20, cursor: Cursor = None
+        self,
+        services: Injected[Services],
+        caller: Injected[Caller],
+        limit: PageLimit = 20,
+        cursor: Cursor = None,
     ) -> Page[AuditView]:
         """Entries of the team, newest first; they hold no memory content."""
         return await services.tenancy.list_audit(caller.team_id, decode_cursor(cursor), limit)
-
-

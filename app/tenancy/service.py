@@ -8,12 +8,12 @@ import msgspec
 from sqlalchemy.exc import IntegrityError
 from uuid_utils.compat import uuid7
 
+from app.db.rows import view_of
 from app.db.unit_of_work import Database, Tenant, UnitOfWork
 from app.errors import StrataError, invalid, not_found
-from app.db.rows import view_of
 from app.http.cursors import Page, page_of
 from app.http.fields import check_json_object
-from app.lexical.analysis import CONFIGURATIONS
+from app.lexical.words import CONFIGURATIONS
 from app.tenancy import audit, keys, repository
 from app.tenancy.audit import Actor
 from app.tenancy.authentication import Caller
@@ -100,7 +100,11 @@ class TenancyService:
         Raises:
             StrataError: ``not_found``, ``name_taken``.
         """
-        values = {name: value for name, value in msgspec.structs.asdict(change).items() if value is not msgspec.UNSET}
+        values = {
+            name: value
+            for name, value in msgspec.structs.asdict(change).items()
+            if value is not msgspec.UNSET
+        }
         async with _UniqueName("team"), self._database.tenant(Tenant(team_id)) as unit:
             row = await repository.update_team(unit, **values)
             if row is None:
@@ -145,7 +149,9 @@ class TenancyService:
     async def list_profiles(self, caller: Caller, after: UUID | None, limit: int) -> Page[ProfileView]:
         """The caller's profiles, by id."""
         async with self._database.tenant(Tenant(caller.team_id)) as unit:
-            rows = await repository.list_profiles(unit, only=caller.key_profile_id, after=after, limit=limit + 1)
+            rows = await repository.list_profiles(
+                unit, only=caller.key_profile_id, after=after, limit=limit + 1
+            )
         return page_of([view_of(ProfileView, row) for row in rows], limit, lambda profile: profile.id)
 
     async def get_profile(self, tenant: Tenant) -> ProfileView:

@@ -21,7 +21,7 @@ THRESHOLDS = ",".join(repr(round(0.1 * h / 1.64493406685 - 2e-7, 10)) for h in _
 
 KEYWORD_SEARCH = f"""
 CREATE FUNCTION keyword_search(
-    wanted_kind smallint, selection tsquery, document_ids uuid[], terms tsquery[], weights float8[],
+    wanted_kind smallint, selection tsquery, terms tsquery[], weights float8[],
     k1 float8, b float8, average_length float8,
     valid_time timestamptz, known_time timestamptz, source_types text[], wanted_labels text[], result_limit integer
 )
@@ -38,7 +38,6 @@ DECLARE
     frequency_columns text;
     frequency_list text;
     score_sum text;
-    matching text;
 BEGIN
     IF team IS NULL OR profile IS NULL OR cardinality(terms) = 0 THEN
         RETURN;
@@ -49,31 +48,28 @@ BEGIN
            string_agg(format('$3[%1$s] * f%1$s / (f%1$s + normal)', n), ' + ' ORDER BY n)
     INTO frequency_columns, frequency_list, score_sum
     FROM generate_series(1, cardinality(terms)) AS n;
-    -- The fences (OFFSET 0) keep GIN the only index on the selection, and make each tsvector be detoasted once.
-    IF selection IS NULL THEN
-        matching := 'SELECT s.* FROM public.search_documents s WHERE s.team_id = $4 AND s.id = ANY ($14)';
-    ELSE
-        matching := 'SELECT s.* FROM public.search_documents s WHERE s.lexemes @@ $7 OFFSET 0';
-    END IF;
+    -- The fences (OFFSET 0) leave GIN the only index for the selection, and detoast each tsvector once.
     RETURN QUERY EXECUTE format(
         'SELECT id, score, ARRAY[%2$s] FROM ('
         '  SELECT id, (%3$s)::float8 AS score, %2$s FROM ('
         '    SELECT id, $8 * (1 - $9 + $9 * length / $10) AS normal, %1$s FROM ('
-        '      SELECT c.id, c.length, setweight(c.lexemes, ''D'') AS lexemes FROM (%4$s) c'
+        '      SELECT c.id, c.length, setweight(c.lexemes, ''D'') AS lexemes FROM ('
+        '        SELECT s.* FROM public.search_documents s WHERE s.lexemes @@ $7 OFFSET 0) c'
         '      WHERE c.team_id = $4 AND c.profile_id = $5 AND c.kind = $6'
-        '        AND ($11 IS NULL OR ((c.valid_from IS NULL OR c.valid_from <= $11) AND (c.valid_to IS NULL OR c.valid_to > $11)))'
+        '        AND ($11 IS NULL OR ((c.valid_from IS NULL OR c.valid_from <= $11)'
+        '                             AND (c.valid_to IS NULL OR c.valid_to > $11)))'
         '        AND ($12 IS NULL OR (c.recorded_at <= $12 AND (c.recorded_to IS NULL OR c.recorded_to > $12)))'
-        '        AND ($13 IS NULL OR c.source_type = ANY ($13)) AND ($15 IS NULL OR c.labels @> $15)'
+        '        AND ($13 IS NULL OR c.source_type = ANY ($13)) AND ($14 IS NULL OR c.labels @> $14)'
         '      OFFSET 0) m OFFSET 0) f) r'
-        ' WHERE score > 0 ORDER BY score DESC, id LIMIT $16',
-        frequency_columns, frequency_list, score_sum, matching)
+        ' WHERE score > 0 ORDER BY score DESC, id LIMIT $15',
+        frequency_columns, frequency_list, score_sum)
     USING terms, thresholds, weights, team, profile, wanted_kind, selection, k1, b, average_length,
-          valid_time, known_time, source_types, document_ids, wanted_labels, result_limit;
+          valid_time, known_time, source_types, wanted_labels, result_limit;
 END
 $function$
 """
 SIGNATURE = (
-    "keyword_search(smallint, tsquery, uuid[], tsquery[], float8[], float8, float8, float8,"
+    "keyword_search(smallint, tsquery, tsquery[], float8[], float8, float8, float8,"
     " timestamptz, timestamptz, text[], text[], integer)"
 )
 
