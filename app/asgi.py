@@ -20,6 +20,7 @@ from app.http import health
 from app.http.guards import provide_caller
 from app.http.problems import handle_exception
 from app.http.requests import RequestScope
+from app.jobs.worker import run as run_jobs
 from app.memory.routes import FragmentController
 from app.recall.routes import RecallController
 from app.runtime import running_services
@@ -64,12 +65,15 @@ def create_app(settings: Settings | None = None, services: Services | None = Non
             return
         async with running_services(used) as own:
             app.state.services = own
-            loading = asyncio.create_task(_load_model(own))
+            background = [asyncio.create_task(_load_model(own))]
+            if used.worker:
+                background.append(asyncio.create_task(run_jobs(own)))
             try:
                 yield
             finally:
-                loading.cancel()
-                await asyncio.gather(loading, return_exceptions=True)
+                for task in background:
+                    task.cancel()
+                await asyncio.gather(*background, return_exceptions=True)
 
     return Litestar(
         route_handlers=[
@@ -107,7 +111,9 @@ def create_app(settings: Settings | None = None, services: Services | None = Non
             path="/docs",
             render_plugins=[ScalarRenderPlugin(path="/")],
             components=Components(
-                security_schemes={"apiKey": SecurityScheme(type="http", scheme="bearer", bearer_format="strata_...")}
+                security_schemes={
+                    "apiKey": SecurityScheme(type="http", scheme="bearer", bearer_format="strata_...")
+                }
             ),
         ),
         logging_config=None,
@@ -127,7 +133,9 @@ def configure_logging(settings: Settings) -> None:
     """Structured log lines on standard error."""
     level = logging.getLevelNamesMapping()[settings.log_level.upper()]
     renderer: Any = (
-        structlog.processors.JSONRenderer() if settings.log_format == "json" else structlog.dev.ConsoleRenderer()
+        structlog.processors.JSONRenderer()
+        if settings.log_format == "json"
+        else structlog.dev.ConsoleRenderer()
     )
     structlog.configure(
         processors=[
@@ -135,7 +143,9 @@ def configure_logging(settings: Settings) -> None:
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
             # Without locals: they hold memory contents and secrets.
-            structlog.processors.ExceptionRenderer(structlog.tracebacks.ExceptionDictTransformer(show_locals=False)),
+            structlog.processors.ExceptionRenderer(
+                structlog.tracebacks.ExceptionDictTransformer(show_locals=False)
+            ),
             renderer,
         ],
         wrapper_class=structlog.make_filtering_bound_logger(level),

@@ -20,7 +20,10 @@ from app.embeddings.descriptor import EmbeddingDescriptor
 from app.embeddings.registry import EmbedderOptions, create_embedder
 from app.embeddings.service import EmbeddingService, ServiceLimits
 from app.http.rate_limits import RateLimiter
+from app.indexing.placement import PlacementService
 from app.indexing.service import IndexingService
+from app.jobs import worker
+from app.jobs.queue import JobQueue
 from app.memory.service import FragmentService
 from app.recall.pipeline import RecallService
 from app.services import Services
@@ -99,7 +102,9 @@ def ensure_space(owner_url: str, descriptor: EmbeddingDescriptor, graphs: int = 
     engine = sa.create_engine(sqlalchemy_url(owner_url), poolclass=sa.NullPool)
     with engine.begin() as connection:
         space = connection.scalar(
-            sa.text("SELECT create_embedding_space(:key, CAST(:dimension AS smallint), CAST(:graphs AS smallint))"),
+            sa.text(
+                "SELECT create_embedding_space(:key, CAST(:dimension AS smallint), CAST(:graphs AS smallint))"
+            ),
             {"key": descriptor.key, "dimension": descriptor.dimension, "graphs": graphs},
         )
     engine.dispose()
@@ -149,9 +154,15 @@ async def running_services(settings: Settings) -> AsyncIterator[Services]:
         embeddings = embedding_service(settings)
         descriptor = await asyncio.to_thread(lambda: embeddings.descriptor)
         space_id = await asyncio.to_thread(_checked_space, urls, descriptor)
-        database = Database(create_engine(urls.api, pool_size=settings.pool_size, pool_timeout=settings.pool_timeout))
+        database = Database(
+            create_engine(urls.api, pool_size=settings.pool_size, pool_timeout=settings.pool_timeout)
+        )
+        jobs = JobQueue(urls.api)
+        services = build_services(settings, database, embeddings, jobs, space_id)
+        worker.register(services)
         try:
-            yield build_services(settings, database, embeddings, space_id)
+            async with jobs.opened():
+                yield services
         finally:
             await embeddings.close()
             await database.close()
@@ -160,16 +171,22 @@ async def running_services(settings: Settings) -> AsyncIterator[Services]:
 
 
 def build_services(
-    settings: Settings, database: Database, embeddings: EmbeddingService, space_id: int
+    settings: Settings,
+    database: Database,
+    embeddings: EmbeddingService,
+    jobs: JobQueue,
+    space_id: int,
 ) -> Services:
     """Wire every service of one process."""
-    indexing = IndexingService(space_id)
+    indexing = IndexingService(space_id, jobs.maintain_index)
     fragments = FragmentService(database, embeddings, indexing)
     return Services(
         settings=settings,
         database=database,
         embeddings=embeddings,
         indexing=indexing,
+        placement=PlacementService(database, settings.ann_threshold),
+        jobs=jobs,
         authentication=Authentication(database),
         rate_limiter=RateLimiter(settings.rate_limit_per_minute),
         writes=WriteExecutor(database),

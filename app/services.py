@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 from app.db.unit_of_work import Database
 from app.embeddings.service import EmbeddingService
 from app.http.rate_limits import RateLimiter
+from app.indexing.placement import PlacementService
 from app.indexing.service import IndexingService
+from app.jobs.queue import JobQueue
 from app.memory.service import FragmentService
 from app.settings import Settings
 from app.tenancy.authentication import Authentication
@@ -25,6 +27,8 @@ class Services:
     database: Database
     embeddings: EmbeddingService
     indexing: IndexingService
+    placement: PlacementService
+    jobs: JobQueue
     authentication: Authentication
     rate_limiter: RateLimiter
     writes: WriteExecutor

@@ -1,5 +1,7 @@
 """``strata serve``: the API."""
 
+import asyncio
+import signal
 from typing import Annotated
 
 import typer
@@ -7,7 +9,9 @@ import uvicorn
 
 from app.asgi import configure_logging, create_app
 from app.cli.output import err
-from app.settings import load_settings
+from app.jobs.worker import run as run_jobs
+from app.runtime import running_services
+from app.settings import Settings, load_settings
 
 
 def serve(
@@ -25,3 +29,22 @@ def serve(
 
 def worker() -> None:
     """Run background jobs without the API."""
+    settings = load_settings()
+    configure_logging(settings)
+    err.print("Strata worker: waiting for jobs", highlight=False)
+
+    async def work() -> None:
+        loop = asyncio.get_running_loop()
+        task = loop.create_task(_work(settings))
+        for name in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(name, task.cancel)
+        await asyncio.gather(task, return_exceptions=True)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            raise error
+
+    asyncio.run(work())
+
+
+async def _work(settings: Settings) -> None:
+    async with running_services(settings) as services:
+        await run_jobs(services)

@@ -4,7 +4,7 @@ Row-level security reads the tenant from two transaction-local settings. A unit 
 its end, and rolls back on any error; repositories never commit.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -39,13 +39,18 @@ class Tenant:
 
 
 class UnitOfWork:
-    """A transaction bound to ``tenant``; repositories run their statements through it."""
+    """A transaction bound to ``tenant``; repositories run their statements through it.
 
-    __slots__ = ("connection", "tenant")
+    Attributes:
+        after_commit: What is to happen once the transaction is committed and its connection given back.
+    """
+
+    __slots__ = ("after_commit", "connection", "tenant")
 
     def __init__(self, connection: AsyncConnection, tenant: Tenant) -> None:
         self.connection = connection
         self.tenant = tenant
+        self.after_commit: list[Callable[[], Awaitable[None]]] = []
 
     async def execute(
         self, statement: sa.Executable, parameters: dict[str, Any] | list[dict[str, Any]] | None = None
@@ -66,7 +71,10 @@ class Database:
         async with self.engine.begin() as connection:
             profile = "" if tenant.profile_id is None else str(tenant.profile_id)
             await connection.execute(_BIND, {"team": str(tenant.team_id), "profile": profile, "operator": ""})
-            yield UnitOfWork(connection, tenant)
+            unit = UnitOfWork(connection, tenant)
+            yield unit
+        for callback in unit.after_commit:
+            await callback()
 
     @asynccontextmanager
     async def operator(self) -> AsyncIterator[AsyncConnection]:

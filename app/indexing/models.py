@@ -84,7 +84,7 @@ class CollectionStatistic(Base):
 
 
 class VectorPlacement(Base):
-    """Where a profile's vectors of one space are searched: graph 0 is exact, others are HNSW graphs."""
+    """The HNSW graph that a large profile's vectors are moved to; a profile without a row is searched exactly."""
 
     __tablename__ = "vector_placements"
     __table_args__ = (
@@ -97,6 +97,7 @@ class VectorPlacement(Base):
     profile_id: Mapped[UUID] = mapped_column(pg.UUID(as_uuid=True), primary_key=True)
     space_id: Mapped[int] = mapped_column(sa.SmallInteger, primary_key=True)
     graph: Mapped[int] = mapped_column(sa.SmallInteger)
+    vectors: Mapped[int] = mapped_column(sa.BigInteger)
     updated_at: Mapped[Timestamp]
 
 

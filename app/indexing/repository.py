@@ -95,7 +95,10 @@ async def insert_entries(unit: UnitOfWork, entries: Sequence[IndexEntry], space_
         frequencies = Counter(lexeme for entry in chosen for lexeme in entry.document.lexemes)
         lengths = [entry.document.length for entry in chosen]
         totals = CollectionTotals(
-            len(chosen), sum(lengths), sum(n * n for n in lengths), sum(len(entry.vectors) for entry in chosen)
+            len(chosen),
+            sum(lengths),
+            sum(n * n for n in lengths),
+            sum(len(entry.vectors) for entry in chosen),
         )
         await _add_statistics(unit, kind, frequencies, totals)
 
@@ -140,7 +143,9 @@ async def _add_statistics(
     if frequencies:
         lexemes = sorted(frequencies)
         counts = [frequencies[lexeme] for lexeme in lexemes]
-        await unit.execute(_INSERT_LEXEMES, {**tenant, "kind": int(kind), "lexemes": lexemes, "counts": counts})
+        await unit.execute(
+            _INSERT_LEXEMES, {**tenant, "kind": int(kind), "lexemes": lexemes, "counts": counts}
+        )
     await unit.execute(
         sa.insert(CollectionStatistic).values(
             team_id=unit.tenant.team_id,
@@ -158,8 +163,20 @@ async def forget_profile(unit: UnitOfWork) -> None:
     """Delete everything that is derived from the unit's profile."""
     for table in (SearchDocument, Vector, LexemeStatistic, CollectionStatistic, VectorPlacement):
         await unit.execute(
-            sa.delete(table).where(table.team_id == unit.tenant.team_id, table.profile_id == unit.tenant.profile)
+            sa.delete(table).where(
+                table.team_id == unit.tenant.team_id, table.profile_id == unit.tenant.profile
+            )
         )
+
+
+async def read_placement(unit: UnitOfWork, space_id: int) -> int | None:
+    """HNSW graph that the profile's vectors are moved to; ``None`` when it is searched exactly."""
+    statement = sa.select(VectorPlacement.graph).where(
+        VectorPlacement.team_id == unit.tenant.team_id,
+        VectorPlacement.profile_id == unit.tenant.profile,
+        VectorPlacement.space_id == space_id,
+    )
+    return (await unit.execute(statement)).scalar_one_or_none()
 
 
 async def find_space(connection: Any, key: str, dimension: int) -> sa.Row[Any] | None:

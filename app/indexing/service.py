@@ -1,12 +1,19 @@
 """Use cases of the index: what other packages call when a memory comes or goes."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from typing import Final
 from uuid import UUID
 
-from app.db.unit_of_work import UnitOfWork
+from app.db.unit_of_work import Tenant, UnitOfWork
 from app.errors import StrataError
-from app.indexing import repository
+from app.indexing import compaction, repository
 from app.indexing.entries import IndexEntry
+
+AskForMaintenance = Callable[[Tenant, int], Awaitable[None]]
+# Uncompacted changes cost each keyword search a little; these many cost it well below a millisecond.
+MAX_CHANGES: Final = 200
+MAX_DOCUMENTS: Final = 5_000
 
 
 class IndexingService:
@@ -14,10 +21,12 @@ class IndexingService:
 
     Args:
         space_id: Embedding space of the service's embedder.
+        ask_for_maintenance: Defers the job that compacts a profile's statistics and places its vectors.
     """
 
-    def __init__(self, space_id: int) -> None:
+    def __init__(self, space_id: int, ask_for_maintenance: AskForMaintenance) -> None:
         self.space_id = space_id
+        self._ask_for_maintenance = ask_for_maintenance
 
     def check_space(self, team_space_id: int) -> None:
         """Refuse to mix spaces.
@@ -34,10 +43,17 @@ class IndexingService:
     async def add(self, unit: UnitOfWork, entries: Sequence[IndexEntry]) -> None:
         """Make memories findable as soon as the unit commits."""
         await repository.insert_entries(unit, entries, self.space_id)
+        await self._maintain_if_due(unit)
 
     async def remove(self, unit: UnitOfWork, ids: Sequence[UUID]) -> None:
         """Make memories unfindable as soon as the unit commits."""
         await repository.delete_entries(unit, ids)
+        await self._maintain_if_due(unit)
+
+    async def _maintain_if_due(self, unit: UnitOfWork) -> None:
+        changes, documents = await compaction.pending_changes(unit)
+        if changes >= MAX_CHANGES or documents >= MAX_DOCUMENTS:
+            unit.after_commit.append(partial(self._ask_for_maintenance, unit.tenant, self.space_id))
 
     async def forget_profile(self, unit: UnitOfWork) -> None:
         """Erase all that is derived from the unit's profile."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from app.db.unit_of_work import Database, Tenant, UnitOfWork
 from app.indexing.entries import CollectionTotals
 from app.indexing.models import Kind
+from app.indexing.repository import read_placement
 from app.lexical.analysis import AnalyzedQuery
 from app.recall import bm25, repository
 from app.recall.policy import RankingPolicy
@@ -101,6 +102,17 @@ async def _search(
 async def semantic_branch(
     database: Database, tenant: Tenant, query: SemanticQuery, *, depth: int
 ) -> SemanticOutcome:
-    """Nearest memories by cosine similarity."""
+    """Nearest memories by cosine similarity: exact for a small profile, through its HNSW graph for a large one.
+
+    A graph that returns fewer memories than were asked for, as under a narrow filter, is not believed: every vector is
+    compared instead, so that nothing that exists is missing.
+    """
     async with database.tenant(tenant) as unit:
-        return SemanticOutcome(await repository.exact_search(unit, query, depth), exact=True)
+        graph = await read_placement(unit, query.space_id)
+        if graph is None:
+            return SemanticOutcome(await repository.exact_search(unit, query, depth), exact=True)
+        found = await repository.graph_search(unit, query, depth, graph=graph, dimension=len(query.vector))
+        if len(found.hits) < depth:
+            found = await repository.exact_search(unit, query, depth, graphs=(0, graph))
+            return SemanticOutcome(found, exact=True, graph=graph)
+    return SemanticOutcome(found, exact=False, graph=graph)

@@ -78,9 +78,7 @@ class RecallService:
             ),
             depth=policy.branch_depth(request.limit),
         )
-        keyword, semantic = await _both(
-            self._keyword(question), self._semantic(question, request.query)
-        )
+        keyword, semantic = await _both(self._keyword(question), self._semantic(question, request.query))
         pool = Pool.of(keyword, semantic)
         fusion: dict[str, float | str] = {"rule": "reciprocal rank", "k": policy.rrf_k}
         if policy.adaptive_fusion:

@@ -143,16 +143,6 @@ class SemanticQuery:
     filters: Filters = field(default_factory=Filters)
 
 
-async def read_graph(unit: UnitOfWork, space_id: int) -> int:
-    """HNSW graph that the profile's vectors are in; 0 for none."""
-    statement = sa.select(VectorPlacement.graph).where(
-        VectorPlacement.team_id == unit.tenant.team_id,
-        VectorPlacement.profile_id == unit.tenant.profile,
-        VectorPlacement.space_id == space_id,
-    )
-    return (await unit.execute(statement)).scalar_one_or_none() or 0
-
-
 @dataclass(frozen=True, slots=True)
 class Neighbours:
     """Nearest memories, and how the question's similarities are spread over the memories that were compared.
@@ -218,6 +208,79 @@ async def _neighbours(unit: UnitOfWork, compared: sa.CTE, depth: int) -> Neighbo
         round(1 - rows[0].mean, _DIGITS),
         round(rows[0].deviation, _DIGITS),
     )
+
+
+# A search of a graph stops after this many vectors; with fewer hits than wanted, every vector is compared instead.
+_GRAPH_SETTINGS: Final = sa.text(
+    "SELECT set_config('hnsw.ef_search', :width, true), set_config('hnsw.iterative_scan', 'relaxed_order', true),"
+    " set_config('hnsw.max_scan_tuples', '20000', true)"
+)
+_SAMPLE: Final = 200
+
+
+async def graph_search(
+    unit: UnitOfWork, query: SemanticQuery, depth: int, *, graph: int, dimension: int
+) -> Neighbours:
+    """Nearest ``depth`` memories through an HNSW graph, and exactly among vectors that are not in it yet.
+
+    The spread of the similarities is taken from the oldest and the newest memories, up to 200 vectors in all.
+    """
+    await unit.execute(_GRAPH_SETTINGS, {"width": str(min(1_000, max(100, 2 * depth)))})
+    indexed = sa.cast(Vector.embedding, HALFVEC(dimension)).op("<=>", return_type=sa.Double)(
+        sa.cast(_vector(query), HALFVEC(dimension))
+    )
+    plain = Vector.embedding.op("<=>", return_type=sa.Double)(_vector(query))
+    # Windows of one memory may crowd the list: twice the depth leaves room.
+    in_graph = _narrowed(
+        unit,
+        sa.select(Vector.ref_id, indexed.label("distance")).where(*_mine(unit, query), Vector.graph == graph),
+        query,
+    )
+    near = in_graph.order_by(indexed).limit(2 * depth).cte("near").prefix_with("MATERIALIZED")
+    waiting = _narrowed(
+        unit,
+        sa.select(Vector.ref_id, plain.label("distance")).where(*_mine(unit, query), Vector.graph == 0),
+        query,
+    )
+    both = sa.union_all(sa.select(near), waiting).subquery("both")
+    nearest = (
+        sa.select(both.c.ref_id, sa.func.min(both.c.distance).label("distance"))
+        .group_by(both.c.ref_id)
+        .order_by(sa.func.min(both.c.distance), both.c.ref_id)
+        .limit(depth)
+    )
+    hits = (await unit.execute(nearest)).all()
+    mean, deviation = await _sampled_spread(unit, query, plain)
+    return Neighbours(tuple((row.ref_id, 1 - row.distance) for row in hits), len(hits), mean, deviation)
+
+
+async def _sampled_spread(
+    unit: UnitOfWork, query: SemanticQuery, distance: sa.ColumnElement[float]
+) -> tuple[float, float]:
+    """Mean and deviation of the question's similarities over a deterministic sample of the profile."""
+    ends = [
+        sa.select(Vector.ref_id, distance.label("distance"))
+        .where(*_mine(unit, query))
+        .order_by(order)
+        .limit(_SAMPLE // 2)
+        .subquery(name)
+        for name, order in (("oldest", Vector.ref_id.asc()), ("newest", Vector.ref_id.desc()))
+    ]
+    sample = sa.union(*(sa.select(end) for end in ends)).subquery("sample")
+    best = (
+        sa.select(sa.func.min(sample.c.distance).label("distance")).group_by(sample.c.ref_id).subquery("best")
+    )
+    row = (
+        await unit.execute(
+            sa.select(
+                sa.func.avg(best.c.distance).label("mean"),
+                sa.func.stddev_pop(best.c.distance).label("deviation"),
+            )
+        )
+    ).one()
+    if row.mean is None:
+        return 0.0, 0.0
+    return round(1 - row.mean, _DIGITS), round(row.deviation, _DIGITS)
 
 
 def _vector(query: SemanticQuery) -> sa.BindParameter[Any]:

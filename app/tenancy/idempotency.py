@@ -8,6 +8,7 @@ import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Final, TypeVar
 
 import msgspec
@@ -21,6 +22,7 @@ from app.tenancy.models import IdempotencyRecord
 
 Prepared = TypeVar("Prepared")
 Result = TypeVar("Result")
+RECORD_AGE: Final = timedelta(days=2)
 _TRIES: Final = 4
 _RETRIED_STATES: Final = ("40P01", "40001")
 _LOCK_NOT_AVAILABLE: Final = "55P03"
@@ -113,6 +115,16 @@ class WriteExecutor:
         async with self._database.tenant(tenant) as unit:
             record = await _find(unit, request)
         return None if record is None else _decode(record, request, result_type)
+
+
+async def forget_old_records(unit: UnitOfWork) -> None:
+    """Delete the team's stored answers that are older than anybody retries."""
+    await unit.execute(
+        sa.delete(IdempotencyRecord).where(
+            IdempotencyRecord.team_id == unit.tenant.team_id,
+            IdempotencyRecord.created_at < sa.func.now() - RECORD_AGE,
+        )
+    )
 
 
 def _decode(

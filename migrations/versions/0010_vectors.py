@@ -85,6 +85,7 @@ def upgrade() -> None:
         sa.Column("profile_id", pg.UUID(), nullable=False),
         sa.Column("space_id", sa.SmallInteger(), nullable=False),
         sa.Column("graph", sa.SmallInteger(), nullable=False),
+        sa.Column("vectors", sa.BigInteger(), nullable=False),
         sa.Column("updated_at", sa.DateTime(timezone=True), server_default=sa.func.now(), nullable=False),
         sa.ForeignKeyConstraint(
             ["team_id", "profile_id"],

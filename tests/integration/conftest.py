@@ -24,6 +24,8 @@ from app.db.roles import API_ROLE, OWNER_ROLE, set_up_roles
 from app.db.unit_of_work import Database
 from app.embeddings.descriptor import EmbeddingDescriptor
 from app.embeddings.hash_backend import HashEmbedder
+from app.jobs import worker
+from app.jobs.queue import JobQueue
 from app.runtime import build_services, embedding_service, ensure_space
 from app.services import Services
 from app.settings import Settings
@@ -31,7 +33,12 @@ from app.settings import Settings
 TEMPLATE = "strata_template"
 OPERATOR_TOKEN = "operator-token-of-the-tests"
 # Losing the test database in a crash is fine; waiting for the disk is not.
-PARAMETERS = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", "shared_buffers": "128MB"}
+PARAMETERS = {
+    "fsync": "off",
+    "synchronous_commit": "off",
+    "full_page_writes": "off",
+    "shared_buffers": "128MB",
+}
 TEST_GRAPHS = 3
 
 
@@ -78,7 +85,9 @@ def cloned_database(server: EmbeddedPostgres, template: str = TEMPLATE) -> Itera
         )
         # Per-database grants are not copied from a template.
         connection.execute(
-            sql.SQL("GRANT CONNECT ON DATABASE {} TO {}").format(sql.Identifier(name), sql.Identifier(API_ROLE))
+            sql.SQL("GRANT CONNECT ON DATABASE {} TO {}").format(
+                sql.Identifier(name), sql.Identifier(API_ROLE)
+            )
         )
         try:
             yield TestDatabase(
@@ -131,9 +140,15 @@ class opened_services:  # noqa: N801 - reads as the context manager that it is
             )
         )
         await self._embeddings.start()
-        return build_services(self._settings, self._database, self._embeddings, space)
+        jobs = JobQueue(self._urls.api)
+        services = build_services(self._settings, self._database, self._embeddings, jobs, space)
+        worker.register(services)
+        self._queue = jobs.opened()
+        await self._queue.__aenter__()
+        return services
 
-    async def __aexit__(self, *_: object) -> None:
+    async def __aexit__(self, *exception: Any) -> None:
+        await self._queue.__aexit__(*exception)
         await self._embeddings.close()
         await self._database.close()
 

@@ -1,0 +1,1 @@
+"""Background work on PostgreSQL: the queue, and the tasks that keep the index in shape."""

@@ -1,0 +1,53 @@
+"""The job queue: procrastinate on the service's own database, as the API role."""
+
+from contextlib import AbstractAsyncContextManager
+from typing import Any, Final
+from uuid import UUID
+
+import procrastinate
+import structlog
+from procrastinate.exceptions import AlreadyEnqueued, ConnectorException
+
+from app.db.unit_of_work import Tenant
+from app.db.urls import libpq_url
+
+MAINTAIN_INDEX: Final = "index.maintain"
+RETRIES: Final = procrastinate.RetryStrategy(max_attempts=10, exponential_wait=2)
+_log = structlog.get_logger()
+
+
+class JobQueue:
+    """Defers jobs and, in a worker, runs them.
+
+    Args:
+        url: Database URL of the API role.
+    """
+
+    def __init__(self, url: str) -> None:
+        connector = procrastinate.PsycopgConnector(conninfo=libpq_url(url), min_size=1, max_size=4)
+        self.app = procrastinate.App(connector=connector)
+
+    def opened(self) -> AbstractAsyncContextManager[Any]:
+        """Connections of the queue, for as long as the block runs."""
+        return self.app.open_async()
+
+    async def maintain_index(self, tenant: Tenant, space_id: int) -> None:
+        """Ask for one profile's index to be put in order; asking again before it is done changes nothing.
+
+        A failure to ask is logged, not raised: the write that noticed the need is committed, and the next one asks
+        again.
+        """
+        name = f"{MAINTAIN_INDEX}:{tenant.profile}:{space_id}"
+        try:
+            await self.app.configure_task(MAINTAIN_INDEX, queueing_lock=name, lock=name).defer_async(
+                team_id=str(tenant.team_id), profile_id=str(tenant.profile), space_id=space_id
+            )
+        except AlreadyEnqueued:
+            return
+        except ConnectorException as error:
+            _log.warning("job_not_deferred", job=MAINTAIN_INDEX, error=type(error).__name__)
+
+
+def tenant_of(team_id: str, profile_id: str) -> Tenant:
+    """Tenant out of a job's arguments."""
+    return Tenant(UUID(team_id), UUID(profile_id))

@@ -1,0 +1,41 @@
+"""Running the jobs: inside ``strata serve`` or alone as ``strata worker``."""
+
+import asyncio
+from typing import Final
+
+import psycopg
+import structlog
+from procrastinate.exceptions import ConnectorException
+
+from app.indexing import compaction
+from app.jobs.queue import MAINTAIN_INDEX, RETRIES, tenant_of
+from app.services import Services
+from app.tenancy.idempotency import forget_old_records
+
+_PAUSE: Final = 2.0
+_log = structlog.get_logger()
+
+
+def register(services: Services) -> None:
+    """Give the queue its tasks."""
+
+    @services.jobs.app.task(name=MAINTAIN_INDEX, retry=RETRIES)
+    async def maintain_index(team_id: str, profile_id: str, space_id: int) -> None:
+        tenant = tenant_of(team_id, profile_id)
+        async with services.database.tenant(tenant) as unit:
+            await compaction.compact(unit)
+            await forget_old_records(unit)
+        moved = await services.placement.settle(tenant, space_id)
+        _log.info("index_maintained", team=team_id, profile=profile_id, vectors_moved=moved)
+
+
+async def run(services: Services) -> None:
+    """Work until cancelled; a worker that loses its database waits for it and goes on."""
+    while True:
+        try:
+            await services.jobs.app.run_worker_async(
+                concurrency=1, install_signal_handlers=False, delete_jobs="successful", listen_notify=True
+            )
+        except (ConnectorException, psycopg.Error, OSError) as error:
+            _log.warning("worker_lost_database", error=type(error).__name__)
+            await asyncio.sleep(_PAUSE)
