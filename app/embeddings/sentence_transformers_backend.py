@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
     from tokenizers import Tokenizer
 
+# About a sentence, so that one cut by a window's edge is whole in the next; costs an eighth more windows. On 300 chat
+# sessions of 10,000 characters and 20 questions, best window counting, nDCG@10 was .66, .62, .63 with overlaps of 0, 32,
+# 64 tokens (no difference at 20 questions), against .34 with the text cut at the first window.
 DEFAULT_OVERLAP: Final = 32
 # A static model averages over any length, but the average of a long text says little.
 STATIC_WINDOW: Final = 512
