@@ -2,10 +2,9 @@
 
 from dataclasses import dataclass
 
-from app.db.unit_of_work import Database, Tenant, UnitOfWork
+from app.db.unit_of_work import Database, ReadUnit, Tenant
 from app.indexing.entries import CollectionTotals
 from app.indexing.models import Kind
-from app.indexing.repository import read_placement
 from app.lexical.analysis import AnalyzedQuery
 from app.recall import bm25, repository
 from app.recall.policy import RankingPolicy
@@ -29,16 +28,6 @@ class KeywordOutcome:
     totals: CollectionTotals
     selection: bm25.Selection
     exact: bool
-    query: KeywordQuery | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class SemanticOutcome:
-    """What the semantic branch found: the nearest memories, and whether every vector was compared."""
-
-    neighbours: Neighbours
-    exact: bool
-    graph: int = 0
 
 
 async def keyword_branch(
@@ -57,9 +46,8 @@ async def keyword_branch(
         counts = bm25.asked_counts(counts, question.asking)
     identifiers = [term for term in question.identifiers if policy.identifier_branch]
     wanted = list(dict.fromkeys([*counts, *identifiers]))
-    async with database.tenant(tenant) as unit:
-        totals = await repository.read_totals(unit, kind)
-        frequencies = await repository.read_frequencies(unit, kind, wanted) if wanted else {}
+    async with database.reading(tenant) as unit:
+        totals, frequencies = await repository.read_statistics(unit, kind, wanted)
         weights = bm25.weigh(counts, frequencies, totals.documents, policy.caps)
         query = KeywordQuery(
             terms=tuple(weight.term for weight in weights),
@@ -70,49 +58,47 @@ async def keyword_branch(
             kind=kind,
             filters=filters,
         )
-        selection = bm25.select(weights, policy.caps.first, policy.caps)
-        hits: list[KeywordHit] = []
-        exact = selection.mode == "any"
-        if selection.mode != "none":
-            hits = await _search(unit, query, selection, depth)
-            scores = [hit.score for hit in hits]
-            exact = exact and bm25.is_exact(scores, selection.bound, bm25.EXACT_DEPTH)
-            wider = bm25.select(weights, policy.caps.most, policy.caps)
-            if selection.mode == "any" and not exact and len(wider.terms) > len(selection.terms):
-                selection = wider
-                hits = await _search(unit, query, selection, depth)
-                exact = bm25.is_exact([hit.score for hit in hits], selection.bound, bm25.EXACT_DEPTH)
         held = [term for term in identifiers if 0 < frequencies.get(term, 0) <= policy.caps.first]
-        identified: list[KeywordHit] = []
-        if held and weights:
-            identified = await repository.keyword_search(unit, query, held, depth)
-    return KeywordOutcome(
-        tuple(hits), tuple(identified), weights, totals, selection, exact, query if weights else None
-    )
+        return await _searched(unit, query, weights, totals, held if weights else [], policy.caps, depth)
 
 
-async def _search(
-    unit: UnitOfWork, query: KeywordQuery, selection: bm25.Selection, depth: int
-) -> list[KeywordHit]:
-    return await repository.keyword_search(
-        unit, query, selection.terms, depth, all_of=selection.mode == "all"
-    )
+async def _searched(
+    unit: ReadUnit,
+    query: KeywordQuery,
+    weights: tuple[bm25.TermWeight, ...],
+    totals: CollectionTotals,
+    identifiers: list[str],
+    caps: bm25.Caps,
+    depth: int,
+) -> KeywordOutcome:
+    """Search by the rarest terms; by more of them when the best ten are not proven yet."""
+    profile = unit.tenant.profile
+    identified: tuple[KeywordHit, ...] = ()
+    selection = bm25.select(weights, caps.first, caps)
+    if selection.mode == "none":
+        if identifiers:
+            [rows] = await unit.fetch(repository.keyword_statement(profile, query, identifiers, depth))
+            identified = repository.keyword_hits(rows)
+        return KeywordOutcome((), identified, weights, totals, selection, exact=False)
+    every = selection.mode == "all"
+    statements = [repository.keyword_statement(profile, query, selection.terms, depth, all_of=every)]
+    if identifiers:
+        statements.append(repository.keyword_statement(profile, query, identifiers, depth))
+    found = [repository.keyword_hits(rows) for rows in await unit.fetch(*statements)]
+    hits, identified = found[0], found[1] if identifiers else ()
+    exact = not every and bm25.is_exact([hit.score for hit in hits], selection.bound, bm25.EXACT_DEPTH)
+    wider = bm25.select(weights, caps.most, caps)
+    if not every and not exact and len(wider.terms) > len(selection.terms):
+        selection = wider
+        [rows] = await unit.fetch(repository.keyword_statement(profile, query, selection.terms, depth))
+        hits = repository.keyword_hits(rows)
+        exact = bm25.is_exact([hit.score for hit in hits], selection.bound, bm25.EXACT_DEPTH)
+    return KeywordOutcome(hits, identified, weights, totals, selection, exact)
 
 
 async def semantic_branch(
     database: Database, tenant: Tenant, query: SemanticQuery, *, depth: int
-) -> SemanticOutcome:
-    """Nearest memories by cosine similarity: exact for a small profile, through its HNSW graph for a large one.
-
-    A graph that returns fewer memories than were asked for, as under a narrow filter, is not believed: every vector is
-    compared instead, so that nothing that exists is missing.
-    """
-    async with database.tenant(tenant) as unit:
-        graph = await read_placement(unit, query.space_id)
-        if graph is None:
-            return SemanticOutcome(await repository.exact_search(unit, query, depth), exact=True)
-        found = await repository.graph_search(unit, query, depth, graph=graph, dimension=len(query.vector))
-        if len(found.hits) < depth:
-            found = await repository.exact_search(unit, query, depth, graphs=(0, graph))
-            return SemanticOutcome(found, exact=True, graph=graph)
-    return SemanticOutcome(found, exact=False, graph=graph)
+) -> Neighbours:
+    """Nearest memories by cosine similarity: exact for a small profile, through its HNSW graph for a large one."""
+    async with database.reading(tenant) as unit:
+        return await repository.semantic_search(unit, query, depth)

@@ -7,9 +7,9 @@ from typing import Any
 from uuid import UUID
 
 from app.recall import fusion
-from app.recall.branches import KeywordOutcome, SemanticOutcome
+from app.recall.branches import KeywordOutcome
 from app.recall.policy import RankingPolicy
-from app.recall.repository import KeywordHit
+from app.recall.repository import KeywordHit, Neighbours
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +48,9 @@ class Pool:
     keyword_hits: Mapping[UUID, KeywordHit]
 
     @classmethod
-    def of(cls, keyword: KeywordOutcome, semantic: SemanticOutcome) -> "Pool":
+    def of(cls, keyword: KeywordOutcome, semantic: Neighbours) -> "Pool":
         """Members as the branches returned them, those that hold an identifier included."""
-        found = semantic.neighbours.hits
+        found = semantic.hits
         return cls(
             semantic_ranks={ref: rank for rank, (ref, _) in enumerate(found, start=1)},
             keyword_ranks={hit.id: rank for rank, hit in enumerate(keyword.hits, start=1)},
@@ -74,17 +74,16 @@ def fuse_by_evidence(
     policy: RankingPolicy,
     pool: Pool,
     keyword: KeywordOutcome,
-    semantic: SemanticOutcome,
+    semantic: Neighbours,
     letters_per_token: float | None,
 ) -> tuple[list[Candidate], dict[str, float | str]]:
     """The fusion of ``strata-v1``; also tells why the branches weigh what they do."""
     members = pool.members
-    neighbours = semantic.neighbours
     signals = fusion.FusionSignals(
         documents=keyword.totals.documents,
         terms=tuple(fusion.QueryTerm(weight.weight, weight.documents) for weight in keyword.weights),
-        semantic_mean=neighbours.mean,
-        semantic_deviation=neighbours.deviation,
+        semantic_mean=semantic.mean,
+        semantic_deviation=semantic.deviation,
         letters_per_token=letters_per_token,
         k1=policy.k1,
     )

@@ -3,14 +3,15 @@
 from typing import Any
 
 from app.lexical.analysis import AnalyzedQuery
-from app.recall.branches import KeywordOutcome, SemanticOutcome
+from app.recall.branches import KeywordOutcome
 from app.recall.candidates import Candidate
+from app.recall.repository import Neighbours
 
 
 def describe(
     question: AnalyzedQuery,
     keyword: KeywordOutcome,
-    semantic: SemanticOutcome,
+    semantic: Neighbours,
     fusion: dict[str, float | str],
     candidates: list[Candidate],
 ) -> dict[str, Any]:
@@ -38,10 +39,9 @@ def describe(
         "semantic": {
             "exact": semantic.exact,
             "graph": semantic.graph,
-            "memories": semantic.neighbours.compared,
-            "mean": semantic.neighbours.mean,
-            "deviation": semantic.neighbours.deviation,
-            "candidates": len(semantic.neighbours.hits),
+            "mean": semantic.mean,
+            "deviation": semantic.deviation,
+            "candidates": len(semantic.hits),
         },
         "fusion": fusion,
         "candidates": [

@@ -16,10 +16,10 @@ from app.indexing.service import IndexingService
 from app.lexical.analysis import AnalyzedQuery, Analyzer
 from app.memory.service import FragmentService
 from app.recall import branches, explain
-from app.recall.branches import KeywordOutcome, SemanticOutcome
+from app.recall.branches import KeywordOutcome
 from app.recall.candidates import Candidate, Pool, fuse_by_evidence, fuse_by_rank
 from app.recall.policy import RankingPolicy, get_policy
-from app.recall.repository import Filters, SemanticQuery
+from app.recall.repository import Filters, Neighbours, SemanticQuery
 from app.recall.schemas import Hit, RecallInput, RecallResult
 
 _Outcome = TypeVar("_Outcome")
@@ -104,7 +104,7 @@ class RecallService:
             filters=question.filters,
         )
 
-    async def _semantic(self, question: _Question, text: str) -> SemanticOutcome:
+    async def _semantic(self, question: _Question, text: str) -> Neighbours:
         # The vector comes first: no connection is held while the embedder is awaited.
         vector = await self._embeddings.embed_query(text)
         query = SemanticQuery(vector, question.space_id, filters=question.filters)
