@@ -6,8 +6,8 @@ import typer
 from pydantic import ValidationError
 from sqlalchemy.exc import SQLAlchemyError
 
-from app.cli import db, key, serve, team
-from app.cli.output import fail, report_error
+from app.cli import db, key, memory, profile, recall, serve, team
+from app.cli.output import CommandError, fail, report_error
 from app.db.embedded import EmbeddedPostgresError
 from app.embeddings.errors import EmbeddingError
 from app.errors import StrataError
@@ -25,13 +25,16 @@ program.command("worker")(serve.worker)
 program.add_typer(db.commands, name="db")
 program.add_typer(team.commands, name="team")
 program.add_typer(key.commands, name="key")
+program.add_typer(profile.commands, name="profile")
+program.add_typer(memory.commands, name="memory")
+program.command("recall")(recall.recall)
 
 
 def main() -> None:
     """Entry point; every expected failure ends in one plain sentence and exit code 1."""
     try:
         program()
-    except StartupError as error:
+    except (StartupError, CommandError) as error:
         fail(str(error), error.remedy)
     except EmbeddedPostgresError as error:
         fail(error.message, error.hint)

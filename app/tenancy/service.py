@@ -1,6 +1,7 @@
 """Use cases of teams, profiles, keys and audit."""
 
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
@@ -32,6 +33,15 @@ from app.tenancy.schemas import (
 )
 
 ForgetProfile = Callable[[UnitOfWork], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class LocatedProfile:
+    """A profile's tenant, and what writing to it or reading from it needs to know."""
+
+    tenant: Tenant
+    embedding_space_id: int
+    text_search_config: str
 
 
 class TenancyService:
@@ -148,11 +158,37 @@ class TenancyService:
 
     async def list_profiles(self, caller: Caller, after: UUID | None, limit: int) -> Page[ProfileView]:
         """The caller's profiles, by id."""
-        async with self._database.tenant(Tenant(caller.team_id)) as unit:
-            rows = await repository.list_profiles(
-                unit, only=caller.key_profile_id, after=after, limit=limit + 1
-            )
+        return await self.list_team_profiles(caller.team_id, after, limit, only=caller.key_profile_id)
+
+    async def list_team_profiles(
+        self, team_id: UUID, after: UUID | None, limit: int, *, only: UUID | None = None
+    ) -> Page[ProfileView]:
+        """A team's profiles by id, or the one that ``only`` names."""
+        async with self._database.tenant(Tenant(team_id)) as unit:
+            rows = await repository.list_profiles(unit, only=only, after=after, limit=limit + 1)
         return page_of([view_of(ProfileView, row) for row in rows], limit, lambda profile: profile.id)
+
+    async def locate_profile(self, profile_id: UUID, team_id: UUID | None = None) -> LocatedProfile:
+        """Whose a profile is, for the operator, who knows it by its id alone.
+
+        No statement sees the rows of two teams, so the teams are asked one after the other, unless ``team_id`` names
+        the one.
+
+        Raises:
+            StrataError: ``not_found``.
+        """
+        if team_id is None:
+            team_ids = [team.team_id for team in (await self.list_teams(None, 1_000_000)).items]
+        else:
+            team_ids = [team_id]
+        for candidate in team_ids:
+            tenant = Tenant(candidate, profile_id)
+            async with self._database.tenant(tenant) as unit:
+                profile = await repository.get_profile(unit, profile_id)
+                team = None if profile is None else await repository.get_team(unit)
+            if profile is not None and team is not None:
+                return LocatedProfile(tenant, team.embedding_space_id, profile.text_search_config)
+        raise not_found("profile")
 
     async def get_profile(self, tenant: Tenant) -> ProfileView:
         """One profile.
