@@ -2,7 +2,8 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -49,12 +50,18 @@ def provide_actor(request: Request[Any, Any, Any]) -> Actor:
     return Actor("key", str(caller.key_id), request_id)
 
 
-def create_app(settings: Settings | None = None, services: Services | None = None) -> Litestar:
+def create_app(
+    settings: Settings | None = None,
+    services: Services | None = None,
+    *,
+    on_ready: Callable[[Services], Awaitable[None]] | None = None,
+) -> Litestar:
     """The application.
 
     Args:
         settings: Configuration; the environment's if None.
         services: Services that somebody else has started and will close; else the application starts its own.
+        on_ready: Called once the application's own services are ready to answer.
     """
     used = settings or load_settings()
 
@@ -65,7 +72,7 @@ def create_app(settings: Settings | None = None, services: Services | None = Non
             return
         async with running_services(used) as own:
             app.state.services = own
-            background = [asyncio.create_task(_load_model(own))]
+            background = [asyncio.create_task(_get_ready(own, on_ready))]
             if used.worker:
                 background.append(asyncio.create_task(run_jobs(own)))
             try:
@@ -121,12 +128,15 @@ def create_app(settings: Settings | None = None, services: Services | None = Non
     )
 
 
-async def _load_model(services: Services) -> None:
+async def _get_ready(services: Services, on_ready: Callable[[Services], Awaitable[None]] | None) -> None:
     try:
         await services.embeddings.start(keep_trying=True)
     except EmbeddingError as error:
         # /readyz names it and every route that needs it answers 503; the process stays up to say so.
         _log.error("embedder_unusable", error=str(error))
+        return
+    if on_ready is not None:
+        await on_ready(services)
 
 
 def configure_logging(settings: Settings) -> None:
@@ -149,5 +159,5 @@ def configure_logging(settings: Settings) -> None:
             renderer,
         ],
         wrapper_class=structlog.make_filtering_bound_logger(level),
-        logger_factory=structlog.PrintLoggerFactory(),
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
     )

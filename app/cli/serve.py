@@ -2,16 +2,25 @@
 
 import asyncio
 import signal
+import socket
+from contextlib import suppress
+from functools import partial
 from typing import Annotated
 
+import structlog
 import typer
 import uvicorn
 
 from app.asgi import configure_logging, create_app
-from app.cli.output import err
+from app.cli.output import CommandError, err, report_error
+from app.demo.loading import load_demo
+from app.http.problems import to_error
 from app.jobs.worker import run as run_jobs
 from app.runtime import running_services
+from app.services import Services
 from app.settings import Settings, load_settings
+
+_log = structlog.get_logger()
 
 
 def serve(
@@ -22,9 +31,67 @@ def serve(
     """Serve the REST API. Without STRATA_DATABASE_URL, an embedded PostgreSQL runs in STRATA_DATA_DIR."""
     settings = load_settings()
     configure_logging(settings)
-    app = create_app(settings)
-    err.print(f"Strata on http://{host}:{port} (documentation: /docs, readiness: /readyz)", highlight=False)
-    uvicorn.run(app, host=host, port=port, log_config=None, access_log=False, timeout_graceful_shutdown=10)
+    # Bound before anything is started: a port that is taken is told at once, and port 0 becomes the one that is free.
+    with _bound(host, port) as listener:
+        address = _address(listener)
+        app = create_app(settings, on_ready=partial(_show_demo, address) if demo else None)
+        err.print(f"Strata on {address} (documentation: /docs, readiness: /readyz)", highlight=False)
+        server = uvicorn.Server(
+            uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=10)
+        )
+        # The server shuts down on Ctrl-C by itself and then passes it on.
+        with suppress(KeyboardInterrupt):
+            server.run(sockets=[listener])
+    if not server.started:
+        raise SystemExit(1)
+
+
+def _bound(host: str, port: int) -> socket.socket:
+    try:
+        family, kind, protocol, _, where = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        listener = socket.socket(family, kind, protocol)
+    except OSError as error:
+        raise CommandError(f"cannot listen on {host}: {error.strerror}", "Choose another --host.") from error
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind(where)
+    except OSError as error:
+        listener.close()
+        raise CommandError(
+            f"cannot listen on {host} port {port}: {error.strerror}", "Choose another --host or --port."
+        ) from error
+    return listener
+
+
+def _address(listener: socket.socket) -> str:
+    host, port = listener.getsockname()[:2]
+    shown = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 - an address to show, not to bind
+    return f"http://[{shown}]:{port}" if ":" in shown else f"http://{shown}:{port}"
+
+
+async def _show_demo(address: str, services: Services) -> None:
+    """Load the demo and print how to ask it; the service goes on without it when that fails."""
+    try:
+        demo = await load_demo(services)
+    except Exception as exception:  # noqa: BLE001 - whatever it is, it is told and the service goes on
+        error = to_error(exception)
+        if error.code == "internal_error":
+            _log.exception("demo_not_loaded")
+        err.print("[bold red]The demo could not be loaded.[/]")
+        report_error(error)
+        return
+    added = f"{demo.stored} loaded now" if demo.stored else "all there already"
+    err.print(f"\nDemo: {demo.memories} memories, {added}. Ask them:\n", highlight=False)
+    err.print(
+        f"curl -s {address}/v1/profiles/{demo.profile_id}/recall \\\n"
+        f"  -H 'Authorization: Bearer {demo.api_key}' -H 'Content-Type: application/json' \\\n"
+        """  -d '{"query": "what did we decide about retries", "limit": 3}'\n""",
+        highlight=False,
+        markup=False,
+        soft_wrap=True,
+    )
 
 
 def worker() -> None:
