@@ -17,7 +17,10 @@ commands = typer.Typer(help="Migrations and checks of the database.", no_args_is
 
 def _owner_url(urls: DatabaseUrls) -> str:
     if urls.owner is None:
-        fail("the owner's URL is not set", "Set STRATA_OWNER_DATABASE_URL=postgresql://strata_owner:...@host/strata")
+        fail(
+            "the owner's URL is not set",
+            "Set STRATA_OWNER_DATABASE_URL=postgresql://strata_owner:...@host/strata",
+        )
     return urls.owner
 
 
@@ -31,7 +34,9 @@ def upgrade(revision: Annotated[str, typer.Argument(help="Revision to upgrade to
             descriptor = embedding_service(settings).descriptor
             space = ensure_space(_owner_url(urls), descriptor)
             out.print(f"embedding space {space}: {descriptor.key} ({descriptor.dimension})", highlight=False)
-    out.print(f"database is at {migrate.head_revision() if revision == 'head' else revision}", highlight=False)
+    out.print(
+        f"database is at {migrate.head_revision() if revision == 'head' else revision}", highlight=False
+    )
 
 
 @commands.command()
@@ -62,11 +67,19 @@ def check(as_json: Annotated[bool, typer.Option("--json", help="Print JSON")] = 
         except sa.exc.OperationalError as error:
             fail(str(error.orig).strip().splitlines()[0], "Check STRATA_DATABASE_URL.")
     if as_json:
-        print_json([{"name": f.name, "ok": f.ok, "found": f.found, "remedy": "" if f.ok else f.remedy} for f in findings])
+        print_json(
+            [
+                {"name": f.name, "ok": f.ok, "found": f.found, "remedy": "" if f.ok else f.remedy}
+                for f in findings
+            ]
+        )
     else:
         print_table(
             ["check", "", "found"],
-            [[f.name, "ok" if f.ok else "MEND", f.found + ("" if f.ok else f"\n{f.remedy}")] for f in findings],
+            [
+                [f.name, "ok" if f.ok else "MEND", f.found + ("" if f.ok else f"\n{f.remedy}")]
+                for f in findings
+            ],
         )
     if not all(finding.ok for finding in findings):
         raise typer.Exit(1)
