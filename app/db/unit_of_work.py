@@ -113,16 +113,28 @@ class Database:
 
     @asynccontextmanager
     async def reading(self, tenant: Tenant) -> AsyncIterator[ReadUnit]:
-        """Connection for reads of ``tenant``: autocommit, bound anew for each fetch.
+        """Connection for reads of ``tenant``, bound anew for each fetch.
 
         Raises:
-            sqlalchemy.exc.DBAPIError: a statement failed; wrapped as SQLAlchemy wraps its own.
+            sqlalchemy.exc.DBAPIError: a statement failed.
         """
+        async with self._driver() as connection:
+            yield ReadUnit(connection, tenant)
+
+    async def fetch_unbound(self, statement: Statement) -> list[tuple[Any, ...]]:
+        """Rows of one statement that needs no tenant."""
+        async with self._driver() as connection:
+            cursor = await connection.execute(statement.sql, statement.parameters)
+            return await cursor.fetchall()
+
+    @asynccontextmanager
+    async def _driver(self) -> AsyncIterator[psycopg.AsyncConnection[Any]]:
+        """The driver's own connection, in autocommit; its errors come out wrapped as SQLAlchemy wraps them."""
         async with self.engine.connect() as plain:
             connection = await plain.execution_options(isolation_level="AUTOCOMMIT")
             driver = (await connection.get_raw_connection()).driver_connection
             try:
-                yield ReadUnit(cast("psycopg.AsyncConnection[Any]", driver), tenant)
+                yield cast("psycopg.AsyncConnection[Any]", driver)
             except psycopg.Error as error:
                 if isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
                     await connection.invalidate(error)

@@ -1,6 +1,6 @@
 """Use cases of fragments. Writes come in two halves: `prepare` embeds and holds no connection, `store` is statements."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -185,9 +185,9 @@ class FragmentService:
 
     async def get_many(self, tenant: Tenant, ids: Sequence[UUID]) -> dict[UUID, FragmentView]:
         """Active fragments by id; those that are gone are left out."""
-        async with self._database.tenant(tenant) as unit:
-            rows = await repository.get_fragments(unit, ids)
-        return {row.id: view_of_fragment(row) for row in rows if row.status == "active"}
+        async with self._database.reading(tenant) as unit:
+            rows = await repository.read_active(unit, ids)
+        return {row["id"]: view_of_fragment(row) for row in rows}
 
     async def list_page(
         self, tenant: Tenant, *, after: UUID | None, limit: int, **filters: Any
@@ -308,11 +308,12 @@ def _entry(item: _Item, text_search_config: str) -> IndexEntry:
     )
 
 
-def view_of_fragment(row: sa.Row[Any]) -> FragmentView:
+def view_of_fragment(columns: Mapping[str, Any] | sa.RowMapping) -> FragmentView:
     """A stored row as callers see it."""
-    columns = row._mapping  # noqa: SLF001 - SQLAlchemy's documented name
     classification = Classification(
         confidentiality=columns["confidentiality"], retention=columns["retention"], pii=columns["pii"]
     )
-    plain = {name: columns[name] for name in FragmentView.__struct_fields__ if name != "classification"}
-    return FragmentView(classification=classification, **plain)
+    return FragmentView(classification=classification, **{name: columns[name] for name in _PLAIN_FIELDS})
+
+
+_PLAIN_FIELDS = tuple(name for name in FragmentView.__struct_fields__ if name != "classification")

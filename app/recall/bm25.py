@@ -1,33 +1,36 @@
 """BM25 weights and the choice of candidates, as pure functions.
 
 Score of a document: the sum over the query's terms of ``idf * tf / (tf + k1 * (1 - b + b * length / average))`` with
-Lucene's ``idf = ln(1 + (N - df + 0.5) / (df + 0.5))``. Only documents that hold one of the *selecting* terms are
-scored. A document without them scores less than the sum of the other terms' idf, because the fraction stays below 1
-(MaxScore, Turtle and Flood 1995): once the k-th best candidate reaches that bound, no document outside can be among
-the best k, and the ranking is the exhaustive one.
+Lucene's ``idf = ln(1 + (N - df + 0.5) / (df + 0.5))``. Only documents that match a *selection* are scored:
+
+1. First the documents with the rarest terms, or, where even the rarest is common, those with all terms.
+2. The fraction stays below 1, so a document scores less than the sum of the idf of the terms that it holds (MaxScore,
+   Turtle and Flood 1995). Let ``s`` be the tenth best score so far. Whatever could still reach it must hold a term of
+   every set of terms without which the rest sums to less than ``s``. Those sets, joined by AND, select few documents,
+   and the best ten among them and the first ones are those of an exhaustive search.
+
+The second step is left out when the first is proven already, or when it would cost more than the work allowed; then
+the ranking is called inexact.
 """
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
-
-Mode = Literal["any", "all", "none"]
-
+from typing import Final
 
 @dataclass(frozen=True, slots=True)
 class Caps:
     """Bounds of the work of one keyword search.
 
     Attributes:
-        first: Candidates that the first attempt may select; at least the rarest term is used.
-        most: Candidates that any attempt may select.
+        first: Candidates that the rarest terms may select at first.
+        work: Candidates times scored terms that any attempt may cost, by estimate.
         terms: Terms that are scored; of a longer query the rarest are kept.
     """
 
     first: int = 2_000
-    most: int = 20_000
-    terms: int = 64
+    work: int = 60_000
+    terms: int = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,19 +44,19 @@ class TermWeight:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """How candidates are found.
+    """Which documents are scored: those that hold a term of every group.
 
     Attributes:
-        mode: ``any`` of the terms, ``all`` of them, or ``none`` (the branch abstains).
-        terms: The selecting terms.
-        bound: What a document outside the selection scores at the most; 0 when nothing is outside.
-        reason: Why the branch abstains or narrows; empty when it does neither.
+        groups: Groups of terms; none when the branch abstains.
+        bound: What a document outside can score at the most; 0 when none outside holds a term.
+        estimate: Expected number of documents, were the terms independent.
+        note: What a person should know about it; empty when there is nothing unusual.
     """
 
-    mode: Mode
-    terms: tuple[str, ...]
+    groups: tuple[tuple[str, ...], ...]
     bound: float
-    reason: str = ""
+    estimate: float
+    note: str = ""
 
 
 def idf(total: int, documents: int) -> float:
@@ -73,23 +76,59 @@ def weigh(
     return tuple(sorted(known, key=lambda weight: (weight.documents, weight.term))[: caps.terms])
 
 
-def select(weights: Sequence[TermWeight], budget: int, caps: Caps) -> Selection:
-    """Candidate selection within ``budget`` documents; ``weights`` rarest first."""
+def select_first(weights: Sequence[TermWeight], total: int, caps: Caps) -> Selection:
+    """Candidates of the first attempt; ``weights`` rarest first, ``total`` the number of documents."""
     if not weights:
-        return Selection("none", (), 0.0, "no memory holds a word of the query")
-    if weights[0].documents > caps.most:
-        if len(weights) == 1:
-            return Selection("none", (), 0.0, "the only word is in too many memories to tell them apart")
-        return Selection(
-            "all", tuple(w.term for w in weights), math.inf, "every word is common: memories with all of them"
-        )
-    chosen = 1
-    total = weights[0].documents
-    while chosen < len(weights) and total + weights[chosen].documents <= budget:
-        total += weights[chosen].documents
+        return Selection((), 0.0, 0.0, "no memory holds a word of the query")
+    chosen, documents = 0, 0
+    while chosen < len(weights) and documents + weights[chosen].documents <= caps.first:
+        documents += weights[chosen].documents
         chosen += 1
-    bound = math.fsum(weight.weight for weight in weights[chosen:])
-    return Selection("any", tuple(w.term for w in weights[:chosen]), bound)
+    if chosen:
+        bound = math.fsum(weight.weight for weight in weights[chosen:])
+        return Selection((tuple(weight.term for weight in weights[:chosen]),), bound, float(documents))
+    if len(weights) == 1:
+        if weights[0].documents > caps.work:
+            return Selection((), math.inf, 0.0, "the only word is in too many memories to tell them apart")
+        return Selection(((weights[0].term,),), 0.0, float(weights[0].documents))
+    groups = tuple((weight.term,) for weight in weights[: caps.terms])
+    return Selection(
+        groups,
+        math.inf,
+        _expected(groups, weights, total),
+        "every word is common: memories with all of them came first",
+    )
+
+
+def select_rest(weights: Sequence[TermWeight], total: int, score: float, caps: Caps) -> Selection | None:
+    """Candidates that could still reach ``score``; ``None`` when scoring them would cost too much."""
+    everything = math.fsum(weight.weight for weight in weights)
+    groups: dict[tuple[str, ...], None] = {}
+    for start in range(len(weights)):
+        outside = everything
+        for end in range(start, len(weights)):
+            outside -= weights[end].weight
+            # The margin keeps rounding from dropping a document that just reaches the score.
+            if outside < score * (1 - 1e-9):
+                groups[tuple(weight.term for weight in weights[start : end + 1])] = None
+                break
+        if len(groups) >= MAX_GROUPS:
+            break
+    if not groups:
+        groups = {tuple(weight.term for weight in weights): None}
+    selected = tuple(groups)
+    estimate = _expected(selected, weights, total)
+    if estimate * len(weights) > caps.work:
+        return None
+    return Selection(selected, 0.0, estimate)
+
+
+def _expected(groups: Sequence[Sequence[str]], weights: Sequence[TermWeight], total: int) -> float:
+    """Upper estimate of the documents that match every group: the smallest group, thinned by one other."""
+    shares = {weight.term: min(1.0, weight.documents / max(total, 1)) for weight in weights}
+    sizes = sorted(min(1.0, math.fsum(shares[term] for term in group)) for group in groups)
+    disjoint = len(sizes) > 1 and not set(groups[0]) & set(groups[-1])
+    return total * sizes[0] * (sizes[-1] if disjoint else 1.0)
 
 
 def asked_counts(counts: Mapping[str, int], asking: frozenset[str]) -> dict[str, int]:
@@ -113,3 +152,6 @@ def is_exact(scores: Sequence[float], bound: float, depth: int) -> bool:
 
 
 EXACT_DEPTH: Final = 10
+"""Depth to which a keyword ranking is proven to be the exhaustive one."""
+
+MAX_GROUPS: Final = 4

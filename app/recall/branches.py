@@ -71,28 +71,27 @@ async def _searched(
     caps: bm25.Caps,
     depth: int,
 ) -> KeywordOutcome:
-    """Search by the rarest terms; by more of them when the best ten are not proven yet."""
+    """Search the likeliest candidates; then those that could still be among the best ten, if there can be any."""
     profile = unit.tenant.profile
-    identified: tuple[KeywordHit, ...] = ()
-    selection = bm25.select(weights, caps.first, caps)
-    if selection.mode == "none":
-        if identifiers:
-            [rows] = await unit.fetch(repository.keyword_statement(profile, query, identifiers, depth))
-            identified = repository.keyword_hits(rows)
-        return KeywordOutcome((), identified, weights, totals, selection, exact=False)
-    every = selection.mode == "all"
-    statements = [repository.keyword_statement(profile, query, selection.terms, depth, all_of=every)]
+    first = bm25.select_first(weights, totals.documents, caps)
+    selections = [first.groups] if first.groups else []
     if identifiers:
-        statements.append(repository.keyword_statement(profile, query, identifiers, depth))
-    found = [repository.keyword_hits(rows) for rows in await unit.fetch(*statements)]
-    hits, identified = found[0], found[1] if identifiers else ()
-    exact = not every and bm25.is_exact([hit.score for hit in hits], selection.bound, bm25.EXACT_DEPTH)
-    wider = bm25.select(weights, caps.most, caps)
-    if not every and not exact and len(wider.terms) > len(selection.terms):
-        selection = wider
-        [rows] = await unit.fetch(repository.keyword_statement(profile, query, selection.terms, depth))
-        hits = repository.keyword_hits(rows)
-        exact = bm25.is_exact([hit.score for hit in hits], selection.bound, bm25.EXACT_DEPTH)
+        selections.append((tuple(identifiers),))
+    statements = [repository.keyword_statement(profile, query, groups, depth) for groups in selections]
+    found = [repository.keyword_hits(rows) for rows in await unit.fetch(*statements)] if statements else []
+    hits = found[0] if first.groups else ()
+    identified = found[-1] if identifiers else ()
+    scores = [hit.score for hit in hits]
+    exact = bool(first.groups) and bm25.is_exact(scores, first.bound, bm25.EXACT_DEPTH)
+    selection = first
+    if first.groups and not exact:
+        reached = scores[bm25.EXACT_DEPTH - 1] if len(scores) >= bm25.EXACT_DEPTH else 0.0
+        rest = bm25.select_rest(weights, totals.documents, reached, caps)
+        if rest is not None:
+            [rows] = await unit.fetch(repository.keyword_statement(profile, query, rest.groups, depth))
+            merged = {hit.id: hit for hit in (*hits, *repository.keyword_hits(rows))}
+            hits = tuple(sorted(merged.values(), key=lambda hit: (-hit.score, hit.id))[:depth])
+            selection, exact = rest, True
     return KeywordOutcome(hits, identified, weights, totals, selection, exact)
 
 

@@ -30,10 +30,9 @@ def describe(
                 {"term": weight.term, "memories": weight.documents, "weight": weight.weight}
                 for weight in keyword.weights
             ],
-            "selected_by": keyword.selection.mode,
-            "selecting_terms": list(keyword.selection.terms),
+            "selected_by": [list(group) for group in keyword.selection.groups],
             "exact": keyword.exact,
-            "note": keyword.selection.reason,
+            "note": keyword.selection.note,
             "candidates": len(keyword.hits),
         },
         "semantic": {

@@ -131,12 +131,13 @@ async def read_statistics(
 
 
 def keyword_statement(
-    profile_id: UUID, query: KeywordQuery, selecting: Sequence[str], depth: int, *, all_of: bool = False
+    profile_id: UUID, query: KeywordQuery, groups: Sequence[Sequence[str]], depth: int
 ) -> Statement:
-    """Best ``depth`` documents that hold any (or all) of the ``selecting`` terms, by score, then id."""
+    """Best ``depth`` documents that hold a term of every group, by score, then id."""
     prefix = space_prefix(profile_id)
-    operator = " & " if all_of else " | "
-    selection = operator.join(quoted(term) for term in prefixed(selecting, prefix))
+    selection = " & ".join(
+        "(" + " | ".join(quoted(term) for term in prefixed(group, prefix)) + ")" for group in groups
+    )
     terms = [quoted(term) for term in prefixed(query.terms, prefix)]
     return Statement(
         _KEYWORD_SEARCH,

@@ -5,16 +5,33 @@ Nothing is cached, so a revoked key stops working at once in every process.
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import NamedTuple
 from uuid import UUID
 
-import sqlalchemy as sa
-
-from app.db.unit_of_work import Database, Tenant
+from app.db.unit_of_work import Database, Statement, Tenant
 from app.errors import StrataError, not_found
 from app.tenancy import keys
 
-_FIND = sa.text("SELECT * FROM find_caller(:prefix, :profile)")
+_FIND = (
+    "SELECT digest, revoked_at, expires_at, team_status, profile_status, key_profile_id, team_id, key_id, scopes,"
+    " embedding_space_id, text_search_config FROM find_caller(%s, %s)"
+)
+
+
+class _Found(NamedTuple):
+    """One row of ``find_caller``."""
+
+    digest: bytes
+    revoked_at: datetime | None
+    expires_at: datetime | None
+    team_status: str
+    profile_status: str | None
+    key_profile_id: UUID | None
+    team_id: UUID
+    key_id: UUID
+    scopes: list[str]
+    embedding_space_id: int
+    text_search_config: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,14 +93,12 @@ class Authentication:
             text_search_config=row.text_search_config or "english",
         )
 
-    async def _find(self, key: str, profile_id: UUID | None) -> sa.Row[Any]:
+    async def _find(self, key: str, profile_id: UUID | None) -> _Found:
         prefix = keys.prefix_of(key)
         if prefix is not None:
-            async with self._database.unbound() as connection:
-                rows = await connection.execute(_FIND, {"prefix": prefix, "profile": profile_id})
-                for row in rows:
-                    if keys.matches(key, row.digest):
-                        return row
+            for row in map(_Found._make, await self._database.fetch_unbound(Statement(_FIND, (prefix, profile_id)))):
+                if keys.matches(key, row.digest):
+                    return row
         raise StrataError("invalid_key", "this API key is not known")
 
 

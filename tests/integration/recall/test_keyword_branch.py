@@ -98,7 +98,7 @@ async def test_choosing_candidates_by_rarity_keeps_the_best_ten(
 ) -> None:
     contents = zipf_texts(600)
     ids = await store(services, tenant, contents)
-    capped = RankingPolicy(name="capped", caps=Caps(first=40, most=5_000))
+    capped = RankingPolicy(name="capped", caps=Caps(first=40, work=5_000))
     found = await search(services, tenant, query, capped)
     expected = exhaustive(contents, query)
     best = sorted(expected.values(), reverse=True)[:10]
@@ -111,9 +111,9 @@ async def test_when_every_word_is_common_memories_with_all_of_them_come(services
     contents = zipf_texts(400)
     ids = await store(services, tenant, contents)
     found = await search(
-        services, tenant, "waa wab", RankingPolicy(name="capped", caps=Caps(first=10, most=50)), depth=1_000
+        services, tenant, "waa wab", RankingPolicy(name="capped", caps=Caps(first=10, work=50)), depth=1_000
     )
-    assert found.selection.mode == "all"
+    assert found.selection.groups == (("wab",), ("waa",))
     assert not found.exact
     holders = {n for n, text in enumerate(contents) if {"waa", "wab"} <= set(text.split())}
     assert {ids.index(hit.id) for hit in found.hits} == holders
@@ -121,9 +121,9 @@ async def test_when_every_word_is_common_memories_with_all_of_them_come(services
 
 async def test_one_word_that_most_memories_hold_makes_the_branch_abstain(services: Services, tenant: Tenant) -> None:
     await store(services, tenant, zipf_texts(400))
-    found = await search(services, tenant, "waa", RankingPolicy(name="capped", caps=Caps(first=10, most=50)))
+    found = await search(services, tenant, "waa", RankingPolicy(name="capped", caps=Caps(first=10, work=50)))
     assert found.hits == ()
-    assert "too many" in found.selection.reason
+    assert "too many" in found.selection.note
 
 
 @pytest.mark.parametrize(

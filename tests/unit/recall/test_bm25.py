@@ -9,7 +9,7 @@ from pytest import approx  # noqa: PT013 - reads as arithmetic
 from app.recall import bm25
 from app.recall.bm25 import Caps, Selection, TermWeight
 
-CAPS = Caps(first=100, most=1_000, terms=8)
+CAPS = Caps(first=100, work=1_000, terms=8)
 
 
 def test_idf_is_lucenes() -> None:
@@ -38,28 +38,43 @@ def weights(*documents: int) -> list[TermWeight]:
     return [TermWeight(f"t{index}", count, 1.0 / (index + 1)) for index, count in enumerate(documents)]
 
 
-def test_selection_takes_the_rarest_terms_that_fit_the_budget() -> None:
-    selection = bm25.select(weights(10, 80, 500), budget=100, caps=CAPS)
-    assert selection == Selection("any", ("t0", "t1"), bound=approx(1 / 3))
+def test_the_rarest_terms_that_fit_select_first() -> None:
+    selection = bm25.select_first(weights(10, 80, 500), total=600, caps=CAPS)
+    assert (selection.groups, selection.estimate) == ((("t0", "t1"),), 90)
+    assert selection.bound == approx(1 / 3)
 
 
-def test_the_rarest_term_selects_even_when_it_alone_exceeds_the_first_budget() -> None:
-    assert bm25.select(weights(300, 400), budget=100, caps=CAPS).terms == ("t0",)
+def test_nothing_is_outside_when_all_terms_fit() -> None:
+    assert bm25.select_first(weights(10, 80), total=600, caps=CAPS).bound == 0
 
 
-def test_when_every_word_is_common_memories_with_all_of_them_are_candidates() -> None:
-    selection = bm25.select(weights(2_000, 3_000), budget=1_000, caps=CAPS)
-    assert (selection.mode, selection.terms, selection.bound) == ("all", ("t0", "t1"), math.inf)
+def test_where_even_the_rarest_word_is_common_all_words_select_first() -> None:
+    selection = bm25.select_first(weights(200, 300), total=600, caps=CAPS)
+    assert (selection.groups, selection.bound) == ((("t0",), ("t1",)), math.inf)
+    assert "every word is common" in selection.note
 
 
-def test_a_single_common_word_makes_the_branch_abstain() -> None:
-    selection = bm25.select(weights(2_000), budget=1_000, caps=CAPS)
-    assert selection.mode == "none"
-    assert "too many" in selection.reason
+def test_a_single_word_is_searched_while_that_is_affordable() -> None:
+    assert bm25.select_first(weights(900), total=1_000, caps=CAPS).groups == (("t0",),)
+    abstained = bm25.select_first(weights(2_000), total=3_000, caps=CAPS)
+    assert abstained.groups == ()
+    assert "too many" in abstained.note
 
 
 def test_no_known_word_makes_the_branch_abstain() -> None:
-    assert bm25.select([], budget=1_000, caps=CAPS).mode == "none"
+    assert bm25.select_first([], total=10, caps=CAPS).groups == ()
+
+
+def test_what_could_still_reach_the_score_holds_a_term_of_every_group() -> None:
+    even = [TermWeight(f"t{n}", 10, 1.0) for n in range(3)]
+    rest = bm25.select_rest(even, total=100, score=1.5, caps=CAPS)
+    assert rest is not None
+    assert rest.groups == (("t0", "t1"), ("t1", "t2"))
+    assert bm25.select_rest(even, total=100, score=0, caps=CAPS).groups == (("t0", "t1", "t2"),)  # type: ignore[union-attr]
+
+
+def test_a_rest_that_costs_too_much_is_left() -> None:
+    assert bm25.select_rest(weights(500, 600), total=1_000, score=0.1, caps=CAPS) is None
 
 
 def test_the_best_are_exact_once_they_reach_what_others_can_score() -> None:
@@ -85,23 +100,32 @@ def score(tfs: list[int], weighed: list[TermWeight]) -> float:
 
 
 @given(
-    documents=st.lists(st.lists(st.integers(0, 5), min_size=3, max_size=3), min_size=1, max_size=60),
-    budget=st.integers(1, 40),
+    documents=st.lists(st.lists(st.integers(0, 5), min_size=4, max_size=4), min_size=1, max_size=60),
+    first=st.integers(1, 40),
     depth=st.integers(1, 5),
 )
-def test_a_ranking_called_exact_is_the_exhaustive_one(
-    documents: list[list[int]], budget: int, depth: int
+def test_no_document_outside_the_selections_is_among_the_best(
+    documents: list[list[int]], first: int, depth: int
 ) -> None:
-    caps = Caps(first=budget, most=10_000)
-    frequencies = {f"t{n}": sum(tfs[n] > 0 for tfs in documents) for n in range(3)}
-    weighed = bm25.weigh({"t0": 1, "t1": 2, "t2": 1}, frequencies, len(documents), caps)
+    caps = Caps(first=first, work=10_000)
+    frequencies = {f"t{n}": sum(tfs[n] > 0 for tfs in documents) for n in range(4)}
+    weighed = bm25.weigh({"t0": 1, "t1": 2, "t2": 1, "t3": 1}, frequencies, len(documents), caps)
     order = [int(weight.term[1]) for weight in weighed]
     scores = [score([tfs[n] for n in order], list(weighed)) for tfs in documents]
-    selection = bm25.select(weighed, budget, caps)
-    chosen = [int(term[1]) for term in selection.terms]
-    candidates = sorted(
-        (s for tfs, s in zip(documents, scores, strict=True) if any(tfs[n] for n in chosen)), reverse=True
-    )
-    if bm25.is_exact(candidates, selection.bound, depth):
-        best = [s for s in sorted(scores, reverse=True)[:depth] if s > 0]
-        assert candidates[: len(best)] == best
+
+    def matching(groups: tuple[tuple[str, ...], ...]) -> set[int]:
+        return {
+            index
+            for index, tfs in enumerate(documents)
+            if groups and all(any(tfs[int(term[1])] for term in group) for group in groups)
+        }
+
+    selection = bm25.select_first(weighed, len(documents), caps)
+    candidates = matching(selection.groups)
+    found = sorted((scores[index] for index in candidates), reverse=True)
+    if selection.groups and not bm25.is_exact(found, selection.bound, depth):
+        rest = bm25.select_rest(weighed, len(documents), found[depth - 1] if len(found) >= depth else 0.0, caps)
+        assert rest is not None
+        candidates |= matching(rest.groups)
+    best = [value for value in sorted(scores, reverse=True)[:depth] if value > 0]
+    assert sorted((scores[index] for index in candidates), reverse=True)[: len(best)] == best
