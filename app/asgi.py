@@ -4,7 +4,7 @@ import asyncio
 import logging
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
 import structlog
@@ -70,7 +70,12 @@ def create_app(
         if services is not None:
             yield
             return
-        async with running_services(used) as own:
+        async with AsyncExitStack() as stack:
+            try:
+                own = await stack.enter_async_context(running_services(used))
+            except Exception as error:
+                app.state.startup_error = error
+                raise
             app.state.services = own
             background = [asyncio.create_task(_get_ready(own, on_ready))]
             if used.worker:
@@ -126,6 +131,12 @@ def create_app(
         logging_config=None,
         debug=False,
     )
+
+
+def startup_error(app: Litestar) -> Exception | None:
+    """What kept the application's services from starting."""
+    error: Exception | None = app.state.get("startup_error")
+    return error
 
 
 async def _get_ready(services: Services, on_ready: Callable[[Services], Awaitable[None]] | None) -> None:

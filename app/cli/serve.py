@@ -1,9 +1,9 @@
 """``strata serve``: the API."""
 
 import asyncio
+import logging
 import signal
 import socket
-from contextlib import suppress
 from functools import partial
 from typing import Annotated
 
@@ -11,7 +11,7 @@ import structlog
 import typer
 import uvicorn
 
-from app.asgi import configure_logging, create_app
+from app.asgi import configure_logging, create_app, startup_error
 from app.cli.output import CommandError, err, report_error
 from app.demo.loading import load_demo
 from app.http.problems import to_error
@@ -39,11 +39,17 @@ def serve(
         server = uvicorn.Server(
             uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=10)
         )
-        # The server shuts down on Ctrl-C by itself and then passes it on.
-        with suppress(KeyboardInterrupt):
+        # What kept the application from starting is told by the command, in one sentence.
+        logging.getLogger("uvicorn.error").addFilter(lambda _: startup_error(app) is None)
+        try:
             server.run(sockets=[listener])
-    if not server.started:
-        raise SystemExit(1)
+        except KeyboardInterrupt:
+            # Ctrl-C: the server has shut down by itself and passes it on.
+            return
+        except SystemExit:
+            if (error := startup_error(app)) is not None:
+                raise error from None
+            raise
 
 
 def _bound(host: str, port: int) -> socket.socket:
@@ -84,13 +90,12 @@ async def _show_demo(address: str, services: Services) -> None:
         return
     added = f"{demo.stored} loaded now" if demo.stored else "all there already"
     err.print(f"\nDemo: {demo.memories} memories, {added}. Ask them:\n", highlight=False)
-    err.print(
+    # Not through the console, which would fold it: this is to be pasted.
+    typer.echo(
         f"curl -s {address}/v1/profiles/{demo.profile_id}/recall \\\n"
         f"  -H 'Authorization: Bearer {demo.api_key}' -H 'Content-Type: application/json' \\\n"
         """  -d '{"query": "what did we decide about retries", "limit": 3}'\n""",
-        highlight=False,
-        markup=False,
-        soft_wrap=True,
+        err=True,
     )
 
 

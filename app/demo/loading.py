@@ -105,7 +105,8 @@ async def _store(services: Services, profile: LocatedProfile, memories: Sequence
 
 def _fragment(memory: DemoMemory) -> FragmentInput:
     values = msgspec.to_builtins(memory)
-    return msgspec.convert({**values, "idempotency_key": values.pop("id")}, FragmentInput)
+    values["idempotency_key"] = values.pop("id")
+    return msgspec.convert(values, FragmentInput)
 
 
 async def _fresh_key(services: Services, team_id: UUID, profile_id: UUID) -> str:
