@@ -6,7 +6,7 @@ import typer
 from pydantic import ValidationError
 from sqlalchemy.exc import SQLAlchemyError
 
-from app.cli import db, key, memory, profile, recall, serve, team
+from app.cli import bench, db, key, memory, profile, recall, serve, team
 from app.cli.output import CommandError, fail, report_error
 from app.db.embedded import EmbeddedPostgresError
 from app.embeddings.errors import EmbeddingError
@@ -22,6 +22,7 @@ program = typer.Typer(
 )
 program.command("serve")(serve.serve)
 program.command("worker")(serve.worker)
+program.command("bench")(bench.bench)
 program.add_typer(db.commands, name="db")
 program.add_typer(team.commands, name="team")
 program.add_typer(key.commands, name="key")
