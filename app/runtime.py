@@ -20,7 +20,7 @@ from app.embeddings.descriptor import EmbeddingDescriptor
 from app.embeddings.registry import EmbedderOptions, create_embedder
 from app.embeddings.service import EmbeddingService, ServiceLimits
 from app.http.rate_limits import RateLimiter
-from app.indexing.placement import PlacementService
+from app.indexing.placement import PlacementService, scaled_threshold
 from app.indexing.service import IndexingService
 from app.jobs import worker
 from app.jobs.queue import JobQueue
@@ -185,7 +185,9 @@ def build_services(
         database=database,
         embeddings=embeddings,
         indexing=indexing,
-        placement=PlacementService(database, settings.ann_threshold),
+        placement=PlacementService(
+            database, scaled_threshold(settings.ann_threshold, embeddings.descriptor.dimension)
+        ),
         jobs=jobs,
         authentication=Authentication(database),
         rate_limiter=RateLimiter(settings.rate_limit_per_minute),

@@ -29,12 +29,21 @@ class Step:
     more: bool
 
 
+def scaled_threshold(threshold: int, dimension: int) -> int:
+    """Threshold for vectors of ``dimension``, from the one for 384.
+
+    Comparing 10,000 vectors of 384 dimensions costs about what a graph costs; of 64 dimensions, about 25,000 (2.2 ms
+    for 10,000 compared, 5 ms through the graph).
+    """
+    return round(threshold * min(2.5, max(0.25, 384 / dimension)))
+
+
 class PlacementService:
     """Moves vectors between exact search and HNSW graphs.
 
     Args:
         database: Where units of work come from.
-        threshold: Vectors of a profile above which it gets a graph.
+        threshold: Vectors of a profile above which it gets a graph (`scaled_threshold`).
     """
 
     def __init__(self, database: Database, threshold: int) -> None:

@@ -1,9 +1,8 @@
 """Candidates of both branches, merged and ordered by the policy's fusion. Pure functions over what the branches found."""
 
-import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
 from uuid import UUID
 
 from app.recall import fusion
@@ -12,8 +11,7 @@ from app.recall.policy import RankingPolicy
 from app.recall.repository import KeywordHit, Neighbours
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(NamedTuple):
     """One memory on its way through the ranking.
 
     Attributes:
@@ -21,6 +19,10 @@ class Candidate:
         keyword_rank: The same for the keyword branch.
         base_score: Fused score before any adjustment.
         final_score: Score that orders it.
+        semantic_score: Cosine similarity, where the semantic branch found it.
+        keyword_score: BM25 score, where a keyword search found it.
+        semantic_evidence: Nats of evidence (`app.recall.fusion`); the same of the keyword branch.
+        coverage: Share of the query's known weight that it holds.
     """
 
     id: UUID
@@ -30,7 +32,9 @@ class Candidate:
     final_score: float
     semantic_score: float | None = None
     keyword_score: float | None = None
-    notes: dict[str, Any] = field(default_factory=dict)
+    semantic_evidence: float | None = None
+    keyword_evidence: float | None = None
+    coverage: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,14 +64,14 @@ class Pool:
 
     @property
     def members(self) -> list[UUID]:
-        """Every memory that a branch found, by id."""
-        return sorted({*self.semantic_ranks, *self.keyword_hits})
+        """Every memory that a branch found, in the order found."""
+        return list(dict.fromkeys([*self.semantic_ranks, *self.keyword_hits]))
 
 
 def fuse_by_rank(policy: RankingPolicy, pool: Pool) -> list[Candidate]:
     """Reciprocal rank fusion."""
     scores = fusion.rrf(pool.semantic_ranks, pool.keyword_ranks, k=policy.rrf_k)
-    return _ordered(pool, {ref: scores.get(ref, 0.0) for ref in pool.members}, {})
+    return _ordered([_candidate(pool, ref, scores.get(ref, 0.0)) for ref in pool.members])
 
 
 def fuse_by_evidence(
@@ -79,6 +83,8 @@ def fuse_by_evidence(
 ) -> tuple[list[Candidate], dict[str, float | str]]:
     """The fusion of ``strata-v1``; also tells why the branches weigh what they do."""
     members = pool.members
+    weights = [weight.weight for weight in keyword.weights]
+    total = sum(weights)
     signals = fusion.FusionSignals(
         documents=keyword.totals.documents,
         terms=tuple(fusion.QueryTerm(weight.weight, weight.documents) for weight in keyword.weights),
@@ -91,48 +97,41 @@ def fuse_by_evidence(
         fusion.FusionCandidate(
             semantic=pool.similarities.get(ref),
             keyword=pool.keyword_hits[ref].score if ref in pool.keyword_hits else None,
-            coverage=_coverage(pool.keyword_hits.get(ref), keyword),
+            coverage=_coverage(pool.keyword_hits.get(ref), weights, total),
         )
         for ref in members
     ]
     fused = fusion.fuse(candidates, signals)
-    notes = {
-        ref: {
-            "semantic_evidence": score.semantic_evidence,
-            "keyword_evidence": score.keyword_evidence,
-            "coverage": candidate.coverage,
-        }
+    merged = [
+        _candidate(pool, ref, score.score)._replace(
+            semantic_evidence=score.semantic_evidence,
+            keyword_evidence=score.keyword_evidence,
+            coverage=candidate.coverage,
+        )
         for ref, score, candidate in zip(members, fused.scores, candidates, strict=True)
-    }
-    scores = {ref: score.score for ref, score in zip(members, fused.scores, strict=True)}
-    return _ordered(pool, scores, notes), fused.explanation
+    ]
+    return _ordered(merged), fused.explanation
 
 
-def _coverage(hit: KeywordHit | None, keyword: KeywordOutcome) -> float:
+def _coverage(hit: KeywordHit | None, weights: Sequence[float], total: float) -> float:
     """Share of the weight of the query's known terms that a memory holds."""
-    total = math.fsum(weight.weight for weight in keyword.weights)
     if hit is None or not total:
         return 0.0
-    held = math.fsum(
-        weight.weight for weight, count in zip(keyword.weights, hit.frequencies, strict=True) if count
+    return sum(weight for weight, count in zip(weights, hit.frequencies, strict=True) if count) / total
+
+
+def _candidate(pool: Pool, ref: UUID, score: float) -> Candidate:
+    hit = pool.keyword_hits.get(ref)
+    return Candidate(
+        ref,
+        pool.semantic_ranks.get(ref, 0),
+        pool.keyword_ranks.get(ref, 0),
+        score,
+        score,
+        pool.similarities.get(ref),
+        None if hit is None else hit.score,
     )
-    return held / total
 
 
-def _ordered(
-    pool: Pool, scores: Mapping[UUID, float], notes: Mapping[UUID, dict[str, Any]]
-) -> list[Candidate]:
-    merged = [
-        Candidate(
-            id=ref,
-            semantic_rank=pool.semantic_ranks.get(ref, 0),
-            keyword_rank=pool.keyword_ranks.get(ref, 0),
-            base_score=score,
-            final_score=score,
-            semantic_score=pool.similarities.get(ref),
-            keyword_score=pool.keyword_hits[ref].score if ref in pool.keyword_hits else None,
-            notes=notes.get(ref, {}),
-        )
-        for ref, score in scores.items()
-    ]
-    return sorted(merged, key=lambda candidate: (-candidate.final_score, candidate.id))
+def _ordered(candidates: list[Candidate]) -> list[Candidate]:
+    return sorted(candidates, key=lambda candidate: (-candidate.final_score, candidate.id))

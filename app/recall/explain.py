@@ -52,7 +52,9 @@ def describe(
                 "keyword_score": candidate.keyword_score,
                 "base_score": candidate.base_score,
                 "final_score": candidate.final_score,
-                **candidate.notes,
+                "semantic_evidence": candidate.semantic_evidence,
+                "keyword_evidence": candidate.keyword_evidence,
+                "coverage": candidate.coverage,
             }
             for candidate in candidates
         ],

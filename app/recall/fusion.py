@@ -49,7 +49,7 @@ import heapq
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 from uuid import UUID
 
 _NORMAL_TAIL_LIMIT: Final = 30.0
@@ -88,8 +88,7 @@ class FusionConstants:
     readability_floor: float = 0.01
 
 
-@dataclass(frozen=True, slots=True)
-class QueryTerm:
+class QueryTerm(NamedTuple):
     """One distinct term of the keyword query.
 
     Attributes:
@@ -124,8 +123,7 @@ class FusionSignals:
     k1: float = 1.2
 
 
-@dataclass(frozen=True, slots=True)
-class FusionCandidate:
+class FusionCandidate(NamedTuple):
     """One candidate of either arm, best with both scores.
 
     Attributes:
@@ -139,8 +137,7 @@ class FusionCandidate:
     coverage: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class FusedScore:
+class FusedScore(NamedTuple):
     """A candidate's score and its parts before weighting, all in nats."""
 
     score: float

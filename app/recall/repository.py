@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 import numpy as np
@@ -49,13 +49,12 @@ class KeywordQuery:
     filters: Filters = field(default_factory=Filters)
 
 
-@dataclass(frozen=True, slots=True)
-class KeywordHit:
+class KeywordHit(NamedTuple):
     """One keyword candidate: score and how often it holds each scored term."""
 
     id: UUID
     score: float
-    frequencies: tuple[int, ...]
+    frequencies: Sequence[int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +156,7 @@ def keyword_statement(
 
 def keyword_hits(rows: Sequence[tuple[Any, ...]]) -> tuple[KeywordHit, ...]:
     """Rows of a keyword statement."""
-    return tuple(KeywordHit(ref, score, tuple(frequencies)) for ref, score, frequencies in rows)
+    return tuple(map(KeywordHit._make, rows))
 
 
 async def semantic_search(unit: ReadUnit, query: SemanticQuery, depth: int) -> Neighbours:

@@ -35,13 +35,13 @@ def upgrade() -> None:
     op.create_index(
         "search_documents_profile_idx", "search_documents", ["team_id", "profile_id", "kind", "id"]
     )
-    # Every search reads the whole pending list; 512 kB keeps that below a millisecond.
+    # Every search reads the whole pending list: at 512 kB that cost 5 ms, at 64 kB, the least there is, .5 ms.
     op.create_index(
         "search_documents_lexemes_idx",
         "search_documents",
         ["lexemes"],
         postgresql_using="gin",
-        postgresql_with={"fastupdate": "on", "gin_pending_list_limit": 512},
+        postgresql_with={"fastupdate": "on", "gin_pending_list_limit": 64},
     )
     isolate("search_documents", by_profile=True)
 

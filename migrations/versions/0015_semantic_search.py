@@ -60,18 +60,18 @@ BEGIN
         PERFORM set_config('hnsw.ef_search', least(1000, greatest(100, 2 * result_limit))::text, true),
                 set_config('hnsw.iterative_scan', 'relaxed_order', true),
                 set_config('hnsw.max_scan_tuples', '20000', true);
-        -- Windows of one memory may crowd the list: twice the limit leaves room.
+        -- Windows of one memory may crowd the list: where there are any, twice the limit leaves room.
         EXECUTE format(
             'WITH near AS MATERIALIZED ('
             '  SELECT v.ref_id, v.embedding::public.halfvec(%1$s) <=> $4::public.halfvec(%1$s) AS distance'
             '  FROM public.vectors v WHERE %2$s AND v.graph = %3$s'
-            '  ORDER BY v.embedding::public.halfvec(%1$s) <=> $4::public.halfvec(%1$s) LIMIT 2 * $9), '
+            '  ORDER BY v.embedding::public.halfvec(%1$s) <=> $4::public.halfvec(%1$s) LIMIT %4$s * $9), '
             'waiting AS MATERIALIZED ('
             '  SELECT v.ref_id, v.embedding <=> $4 AS distance FROM public.vectors v WHERE %2$s AND v.graph = 0), '
             'best AS (SELECT ref_id, min(distance) AS distance FROM (TABLE near UNION ALL TABLE waiting) b'
             '         GROUP BY ref_id ORDER BY min(distance), ref_id LIMIT $9) '
             'SELECT array_agg(ref_id ORDER BY distance, ref_id), array_agg(distance ORDER BY distance, ref_id) FROM best',
-            public.vector_dims(question), mine, placed)
+            public.vector_dims(question), mine, placed, CASE WHEN windows > documents THEN 2 ELSE 1 END)
         INTO found_ids, found_distances
         USING team, profile, wanted_kind, question, valid_time, known_time, source_types, wanted_labels, result_limit;
     END IF;
