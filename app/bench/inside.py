@@ -9,31 +9,46 @@ from uuid import UUID
 import psycopg
 from pydantic import SecretStr
 
-from app.bench.stage import Profile
+from app.bench.stage import OPERATOR_TOKEN, Profile
+from app.db.engine import create_engine
 from app.db.unit_of_work import Database, ReadUnit, Statement, Tenant
 from app.db.urls import libpq_url
+from app.embeddings.hash_backend import HashEmbedder
+from app.embeddings.protocol import Embedder
+from app.embeddings.service import EmbeddingService
 from app.indexing import compaction
+from app.jobs import worker
+from app.jobs.queue import JobQueue
 from app.lexical.analysis import Analyzer
 from app.recall import branches
 from app.recall.policy import STRATA_V1
 from app.recall.repository import Filters, SemanticQuery
-from app.runtime import DatabaseUrls, running_services
+from app.runtime import DatabaseUrls, build_services, ensure_space
 from app.services import Services
 from app.settings import Settings
 
 
 @asynccontextmanager
-async def hash_services(urls: DatabaseUrls) -> AsyncIterator[Services]:
-    """Services with the hash embedder, loaded."""
+async def services_with(urls: DatabaseUrls, embedder: Embedder) -> AsyncIterator[Services]:
+    """Services with any embedder, ready; the embedder stays the caller's to close."""
     settings = Settings(
-        database_url=SecretStr(urls.api),
-        owner_database_url=None if urls.owner is None else SecretStr(urls.owner),
-        embedder="hash",
-        worker=False,
+        database_url=SecretStr(urls.api), operator_token=SecretStr(OPERATOR_TOKEN), worker=False
     )
-    async with running_services(settings) as services:
-        await services.embeddings.start()
-        yield services
+    space_id = ensure_space(urls.owner or urls.api, embedder.descriptor)
+    embeddings = EmbeddingService(embedder)
+    database = Database(
+        create_engine(urls.api, pool_size=settings.pool_size, pool_timeout=settings.pool_timeout)
+    )
+    jobs = JobQueue(urls.api)
+    services = build_services(settings, database, embeddings, jobs, space_id)
+    worker.register(services)
+    try:
+        async with jobs.opened():
+            await embeddings.start()
+            yield services
+    finally:
+        await embeddings.close()
+        await database.close()
 
 
 def settle(urls: DatabaseUrls, profiles: Sequence[Profile]) -> None:
@@ -43,7 +58,7 @@ def settle(urls: DatabaseUrls, profiles: Sequence[Profile]) -> None:
     """
 
     async def run() -> None:
-        async with hash_services(urls) as services:
+        async with services_with(urls, HashEmbedder()) as services:
             for profile in profiles:
                 await settle_tenant(services, Tenant(profile.team_id, profile.id), services.space_id)
 
@@ -98,7 +113,7 @@ def record_statements(
     """The statements that both branches run for each question, in the driver's own form."""
 
     async def run() -> list[list[Statement]]:
-        async with hash_services(urls) as services:
+        async with services_with(urls, HashEmbedder()) as services:
             return [await _record(services, profile, question) for question in questions]
 
     return asyncio.run(run())

@@ -8,7 +8,7 @@ from typing import Final
 import psycopg
 from psycopg import sql
 
-from app.bench import concurrency, growth, latency, size
+from app.bench import concurrency, growth, latency, quality, size
 from app.bench.context import Context, Skipped
 from app.bench.report import SectionResult, Table
 from app.db import migrate
@@ -18,6 +18,7 @@ from app.runtime import DatabaseUrls
 
 Section = Callable[[Context], list[Table]]
 SECTIONS: Final[Mapping[str, Section]] = {
+    "quality": quality.run,
     "latency": latency.run,
     "concurrency": concurrency.run,
     "growth": growth.run,
