@@ -20,9 +20,7 @@ _STYLES: Final = {"meaning": ("█", "cyan"), "words": ("▓", "yellow"), "other
 _TOLERANCE: Final = 1e-6
 
 _QUERY_FIELDS: Final = ("terms", "identifiers", "stop_words", "scripts")
-_KEYWORD_FIELDS: Final = (
-    "memories", "average_length", "terms", "selected_by", "selecting_terms", "exact", "note", "candidates",
-)  # fmt: skip
+_KEYWORD_FIELDS: Final = ("memories", "average_length", "terms", "selected_by", "exact", "note", "candidates")
 _SEMANTIC_FIELDS: Final = ("memories", "exact", "graph", "mean", "deviation", "candidates")
 _CANDIDATE_FIELDS: Final = (
     "id", "semantic_rank", "semantic_score", "keyword_rank", "keyword_score", "base_score", "final_score",
@@ -80,8 +78,9 @@ def print_explanation(answer: Json, question: str) -> None:
     """Print an answer with its explanation."""
     explain = answer.get("explain") or {}
     fusion: Json = explain.get("fusion") or {}
-    _print_query(explain.get("query") or {})
-    _print_keyword(explain.get("keyword") or {})
+    keyword: Json = explain.get("keyword") or {}
+    _print_query(explain.get("query") or {}, keyword)
+    _print_keyword(keyword)
     _print_semantic(explain.get("semantic") or {})
     _section("fusion", str(fusion.get("reason", "")), fields(fusion, ("reason",)))
     for name, value in explain.items():
@@ -91,29 +90,46 @@ def print_explanation(answer: Json, question: str) -> None:
     _print_hits(answer, explain, question)
 
 
-def _print_query(query: Json) -> None:
-    searched = f"searched for {', '.join(query.get('terms') or []) or 'no word'}"
+def _print_query(query: Json, keyword: Json) -> None:
+    terms: Sequence[str] = query.get("terms") or []
+    scored = [term["term"] for term in keyword.get("terms") or []]
+    left_out = [term for term in terms if term not in scored]
     identifiers = query.get("identifiers")
     _section(
         "question",
-        searched,
+        f"words that count: {', '.join(scored) or 'none'}",
+        f"words that do not (they only ask, or no memory holds them): {', '.join(left_out)}"
+        if left_out
+        else "",
         f"identifiers: {', '.join(identifiers)}" if identifiers else "",
         fields(query, _QUERY_FIELDS),
     )
 
 
+def selection(selected_by: Any) -> str:
+    """The keyword branch's choice of candidates in words: groups of terms, of each of which one must be there."""
+    if not selected_by:
+        return "none was selected"
+    if not isinstance(selected_by, list) or not all(isinstance(group, list) for group in selected_by):
+        return f"selected by {_value(selected_by)}"
+    groups = [" or ".join(group) for group in selected_by]
+    if len(groups) > 1:
+        groups = [f"({group})" if " or " in group else group for group in groups]
+    return f"each holds {' and '.join(groups)}"
+
+
 def _print_keyword(keyword: Json) -> None:
     if not keyword:
         return
-    selecting = set(keyword.get("selecting_terms") or [])
-    how = {
-        "any": f"candidates hold any of: {', '.join(keyword.get('selecting_terms') or [])}",
-        "all": "candidates hold all of the words",
-        "none": "the branch abstains",
-    }.get(str(keyword.get("selected_by")), f"selected by {keyword.get('selected_by')}")
+    groups = keyword.get("selected_by")
+    selecting = (
+        {term for group in groups if isinstance(group, list) for term in group}
+        if isinstance(groups, list)
+        else set()
+    )
     _section(
         "words",
-        f"{_count(keyword.get('candidates'))} candidates of {_count(keyword.get('memories'))} memories; {how}",
+        f"{_count(keyword.get('candidates'))} candidates of {_count(keyword.get('memories'))} memories; {selection(groups)}",
         str(keyword.get("note") or ""),
         ""
         if keyword.get("exact", True)

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from uuid import UUID
 
 import typer
+from rich.markup import escape
 
 from app.cli.access import (
     KeyOption,
@@ -93,7 +94,7 @@ def _run(importing: Import, target: Target | None) -> int:
         if isinstance(error, StrataError):
             report_error(error)
         else:
-            err.print("[bold red]error[/]", str(error), highlight=False)
+            err.print("[bold red]error[/]", escape(str(error)), highlight=False, soft_wrap=True)
         err.print(
             "      What is stored stays; repeat the command to go on where it stopped.", highlight=False
         )
@@ -142,6 +143,7 @@ def list_all(
             ]
             for fragment in fragments
         ],
+        whole=("fragment", "age"),
     )
     if more:
         out.print(f"\nMore than {limit}; see more with --limit.", highlight=False)

@@ -1,6 +1,7 @@
 """How commands speak: tables for people, JSON for scripts, one sentence for what went wrong."""
 
 import sys
+from collections.abc import Container
 from typing import Any, NoReturn
 
 import msgspec
@@ -11,7 +12,8 @@ from rich.text import Text
 
 from app.errors import CODES, StrataError
 
-out = Console()
+# Lines that another program reads are not folded at the 80 columns that stand for "no terminal".
+out = Console(width=None if sys.stdout.isatty() else 160)
 err = Console(stderr=True)
 
 
@@ -20,11 +22,11 @@ def print_json(value: Any) -> None:
     sys.stdout.write(msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n")
 
 
-def print_table(columns: list[str], rows: list[list[str]]) -> None:
-    """A table that fits the terminal."""
+def print_table(columns: list[str], rows: list[list[str]], *, whole: Container[str] = ()) -> None:
+    """A table that fits the terminal; columns named in ``whole`` are never folded."""
     table = Table(box=None, header_style="bold", pad_edge=False)
     for column in columns:
-        table.add_column(column, overflow="fold")
+        table.add_column(column, overflow="fold", no_wrap=column in whole)
     for row in rows:
         # As text, so that brackets in what people wrote are not taken for markup.
         table.add_row(*(Text(cell) for cell in row))
@@ -47,15 +49,15 @@ def print_fields(fields: dict[str, Any], prefix: str = "") -> None:
 
 def report_error(error: StrataError) -> None:
     """Say what a coded error means and what to do."""
-    err.print(f"[bold red]error[/] {escape(error.detail)} ({error.code})", highlight=False)
-    err.print(f"      {CODES[error.code].remedy}", highlight=False)
+    err.print(f"[bold red]error[/] {escape(error.detail)} ({error.code})", highlight=False, soft_wrap=True)
+    err.print(f"      {CODES[error.code].remedy}", highlight=False, soft_wrap=True)
 
 
 def fail(message: str, remedy: str = "") -> NoReturn:
     """Print what is wrong and how to mend it, and leave with exit code 1."""
-    err.print("[bold red]error[/]", escape(message), highlight=False)
+    err.print("[bold red]error[/]", escape(message), highlight=False, soft_wrap=True)
     if remedy:
-        err.print("      " + escape(remedy), highlight=False)
+        err.print("      " + escape(remedy), highlight=False, soft_wrap=True)
     raise SystemExit(1)
 
 

@@ -10,7 +10,7 @@ from app.cli.output import CommandError, fail, out, print_json, print_table
 from app.cli.remote import send
 from app.cli.session import OPERATOR, with_services
 from app.errors import StrataError
-from app.http.problems import decode_item
+from app.http.bodies import decode_item
 from app.services import Services
 from app.tenancy.schemas import ProfileInput
 
@@ -81,6 +81,7 @@ def list_all(team: Team = None, url: UrlOption = None, key: KeyOption = None, as
             [p["id"], p["name"], p["text_search_config"], p["created_at"][:16].replace("T", " ")]
             for p in profiles
         ],
+        whole=("profile", "created"),
     )
 
 

@@ -11,7 +11,7 @@ from app.cli.filters import instant
 from app.cli.output import fail, out, print_json, print_table
 from app.cli.text import age, content_of, memory_of, snippet
 from app.errors import StrataError
-from app.http.problems import decode_item
+from app.http.bodies import decode_item
 from app.recall.schemas import PolicyName, RecallInput
 
 _SNIPPET = 160
@@ -78,6 +78,7 @@ def _print_hits(hits: list[dict[str, Any]], question: str) -> None:
             ]
             for hit in hits
         ],
+        whole=("", "score", "meaning", "words", "age"),
     )
 
 

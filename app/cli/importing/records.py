@@ -6,13 +6,14 @@ field is one of the API's. What is no known field is refused, never dropped.
 
 import hashlib
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from typing import Any, Final
 
 import msgspec
 
 from app.cli.importing.documents import Document, Piece
 from app.errors import StrataError
-from app.http.problems import decode_item
+from app.http.bodies import decode_item
 from app.memory import preparation
 from app.memory.schemas import FragmentInput
 
@@ -54,7 +55,7 @@ def checked(values: dict[str, Any]) -> FragmentInput:
         if isinstance(item, StrataError):
             raise item
         preparation.check(item)
-        preparation.checked_times(item)
+        preparation.checked_times(item, datetime.now(UTC))
     except StrataError as error:
         detail = error.detail.removeprefix(".")
         if detail.endswith("is not a known field"):

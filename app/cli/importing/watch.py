@@ -1,7 +1,6 @@
 """An import as people see it: a bar while it runs, each refusal as it happens, a summary at the end."""
 
 import time
-from collections import Counter
 from collections.abc import Sequence
 from types import TracebackType
 from typing import Any, Final, Self
@@ -15,7 +14,7 @@ from app.cli.importing.runner import Summary
 from app.cli.importing.sources import Refused, Skipped, SourceFile
 from app.cli.output import err, out
 
-_SHOWN_SKIPS: Final = 20
+_SHOWN_PATHS: Final = 5
 
 
 class Watch:
@@ -104,13 +103,14 @@ def print_summary(summary: Summary, seconds: float, *, dry_run: bool) -> None:
         line("refused", summary.failed, "named above")
     if summary.skipped:
         line("skipped", len(summary.skipped), "files or folders:")
-        for skipped in summary.skipped[:_SHOWN_SKIPS]:
-            out.print(f"    {skipped.path}: {skipped.reason}", highlight=False, markup=False, soft_wrap=True)
-        rest = Counter(skipped.reason for skipped in summary.skipped[_SHOWN_SKIPS:])
-        for reason, count in rest.most_common():
-            out.print(
-                f"    and {count:,} more: {reason} (--json lists them)",
-                highlight=False,
-                markup=False,
-                soft_wrap=True,
-            )
+        reasons: dict[str, list[str]] = {}
+        for skipped in summary.skipped:
+            reasons.setdefault(skipped.reason, []).append(skipped.path)
+        for reason, paths in reasons.items():
+            out.print(f"    {reason}: {_some(paths)}", highlight=False, markup=False, soft_wrap=True)
+
+
+def _some(paths: Sequence[str]) -> str:
+    shown = ", ".join(paths[:_SHOWN_PATHS])
+    more = len(paths) - _SHOWN_PATHS
+    return f"{shown} and {more:,} more (--json lists them)" if more > 0 else shown
