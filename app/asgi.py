@@ -18,7 +18,9 @@ from litestar.openapi.spec import Components, SecurityScheme
 from app import __version__
 from app.embeddings.errors import EmbeddingError
 from app.http import health
+from app.http.bodies import JsonRequest
 from app.http.guards import provide_caller
+from app.http.parameters import refuse_unknown_parameters
 from app.http.problems import handle_exception
 from app.http.requests import RequestScope
 from app.jobs.worker import run as run_jobs
@@ -87,7 +89,7 @@ def create_app(
                     task.cancel()
                 await asyncio.gather(*background, return_exceptions=True)
 
-    return Litestar(
+    app = Litestar(
         route_handlers=[
             health.livez,
             health.readyz,
@@ -107,12 +109,13 @@ def create_app(
                     "caller": Provide(provide_caller, sync_to_thread=False),
                     "actor": Provide(provide_actor, sync_to_thread=False),
                 },
+                before_request=refuse_unknown_parameters,
                 security=[{"apiKey": []}],
             ),
         ],
         dependencies={"services": Provide(provide_services, sync_to_thread=False)},
         exception_handlers={Exception: handle_exception},
-        middleware=[RequestScope],
+        request_class=JsonRequest,
         lifespan=[lifespan],
         state=State({} if services is None else {"services": services}),
         request_max_body_size=used.max_body_bytes,
@@ -120,7 +123,7 @@ def create_app(
             title="Strata",
             version=__version__,
             description="Multi-tenant memory backend: store evidence, recall it ranked and explained.",
-            path="/docs",
+            openapi_router=Router(path="/docs", route_handlers=[], opt=health.PUBLIC),
             render_plugins=[ScalarRenderPlugin(path="/")],
             components=Components(
                 security_schemes={
@@ -131,6 +134,9 @@ def create_app(
         logging_config=None,
         debug=False,
     )
+    # Around the routing too, so that the answer to an unknown path has a request id and is counted.
+    app.asgi_handler = RequestScope(app.asgi_handler)
+    return app
 
 
 def startup_error(app: Litestar) -> Exception | None:

@@ -1,8 +1,9 @@
 """Keyset cursors: opaque to the caller, nothing but the last id inside."""
 
 import base64
+import re
 from collections.abc import Callable
-from typing import Generic, TypeVar
+from typing import Final, Generic, TypeVar
 from uuid import UUID
 
 import msgspec
@@ -11,6 +12,8 @@ from app.errors import invalid
 
 Item = TypeVar("Item")
 MAX_PAGE = 100
+# Python's UUID() takes much more: braces, prefixes, underscores, other digits.
+_UUID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE | re.ASCII)
 
 
 class Page(msgspec.Struct, Generic[Item], kw_only=True):
@@ -40,9 +43,12 @@ def decode_cursor(cursor: str | None) -> UUID | None:
     if cursor is None:
         return None
     try:
-        return UUID(bytes=base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
+        last_id = UUID(bytes=base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
     except ValueError:
         raise invalid("cursor", "is not a cursor of this service") from None
+    if encode_cursor(last_id) != cursor:  # the decoder skips what it does not know
+        raise invalid("cursor", "is not a cursor of this service")
+    return last_id
 
 
 def parse_id(value: str, path: str) -> UUID:
@@ -51,7 +57,6 @@ def parse_id(value: str, path: str) -> UUID:
     Raises:
         StrataError: the value is no UUID.
     """
-    try:
-        return UUID(value)
-    except ValueError:
-        raise invalid(path, "must be a UUID") from None
+    if not _UUID.fullmatch(value):
+        raise invalid(path, "must be a UUID")
+    return UUID(value)

@@ -1,6 +1,6 @@
 """Field types of request bodies: one definition a rule, so that every route refuses the same input alike."""
 
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Annotated, Any, Final
 
 import msgspec
@@ -20,6 +20,7 @@ PATTERN_MESSAGES: Final[dict[str, str]] = {
 
 MAX_CONTENT_BYTES: Final = 65_536
 MAX_METADATA_BYTES: Final = 4_096
+MAX_METADATA_DEPTH: Final = 32
 MAX_QUERY_CHARACTERS: Final = 4_096
 
 Content = Annotated[str, Meta(min_length=1, max_length=MAX_CONTENT_BYTES, pattern=TEXT_PATTERN)]
@@ -29,9 +30,22 @@ Source = Annotated[str, Meta(max_length=256, pattern=OPTIONAL_TEXT_PATTERN)]
 Description = Annotated[str, Meta(max_length=1_000, pattern=OPTIONAL_TEXT_PATTERN)]
 Label = Annotated[str, Meta(min_length=1, max_length=64, pattern=TEXT_PATTERN)]
 Labels = Annotated[list[Label], Meta(max_length=20)]
-IdempotencyKey = Annotated[str, Meta(min_length=1, max_length=128, pattern=OPTIONAL_TEXT_PATTERN)]
+IdempotencyKey = Annotated[str, Meta(min_length=1, max_length=128, pattern=TEXT_PATTERN)]
 Instant = Annotated[datetime, Meta(tz=True)]
 Limit = Annotated[int, Meta(ge=1, le=50)]
+
+
+def check_instant(value: datetime) -> str | None:
+    """What is wrong with a time that is to be stored, or ``None``.
+
+    An offset can carry the first and the last hours of Python's calendar out of it: PostgreSQL stores them, and no
+    reader gets them back.
+    """
+    try:
+        value.astimezone(UTC)
+    except OverflowError:
+        return "must lie in the years 1 to 9999 of UTC"
+    return None
 
 
 def check_json_object(value: dict[str, Any], *, limit: int = MAX_METADATA_BYTES) -> str | None:
@@ -39,12 +53,28 @@ def check_json_object(value: dict[str, Any], *, limit: int = MAX_METADATA_BYTES)
 
     PostgreSQL's jsonb holds no NUL character; everything else that JSON can say is kept.
     """
+    if _depth(value) > MAX_METADATA_DEPTH:
+        return f"must be nested at most {MAX_METADATA_DEPTH} levels deep"
     encoded = msgspec.json.encode(value)
     if len(encoded) > limit:
         return f"must be at most {limit} bytes of JSON, is {len(encoded)}"
     if b"\\u0000" in encoded and _holds_nul(value):
         return "must not contain NUL characters"
     return None
+
+
+def _depth(value: Any) -> int:
+    """Levels of nesting, without recursion; stops counting just above the limit."""
+    level, depth = [value], 0
+    while level and depth <= MAX_METADATA_DEPTH:
+        level = [item for container in level for item in _children(container)]
+        depth += 1
+    return depth
+
+
+def _children(value: Any) -> list[Any]:
+    items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return [item for item in items if isinstance(item, dict | list)]
 
 
 def _holds_nul(value: Any) -> bool:

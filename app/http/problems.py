@@ -1,31 +1,33 @@
 """RFC 9457 problem answers: every error leaves the service in this one shape."""
 
 import math
-import re
-from typing import Any, Final, TypeVar
+from collections.abc import Mapping
+from typing import Any, Final
 
 import msgspec
 import structlog
 from litestar import Request, Response
-from litestar.exceptions import HTTPException, NotFoundException, SerializationException, ValidationException
+from litestar.exceptions import HTTPException, NotFoundException, ValidationException
 from litestar.openapi.datastructures import ResponseSpec
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from app.embeddings.errors import EmbedderUnavailable
-from app.errors import CODES, FieldError, StrataError, invalid
-from app.http.fields import PATTERN_MESSAGES
+from app.errors import CODES, FieldError, StrataError
+from app.http.messages import field_error
 
-Item = TypeVar("Item")
 MEDIA_TYPE = "application/problem+json"
 _log = structlog.get_logger()
-_AT_PATH = re.compile(r"^(?P<message>.*?)(?: - at `(?P<path>[^`]*)`)?$", re.DOTALL)
 _BY_STATUS = {
     404: "not_found",
     405: "method_not_allowed",
     413: "payload_too_large",
     415: "unsupported_media_type",
     429: "rate_limited",
+}
+_HTTP_DETAILS: Final = {
+    405: "this path does not take this method; the Allow header lists what it takes",
+    413: "the body is larger than this service takes",
 }
 # PostgreSQL's answers that say "later", by SQLSTATE class or code: shutdown, no connection, timeouts, deadlock, full.
 _BUSY_STATES = ("57014", "55P03", "40001", "40P01", "25P03", "25P04")
@@ -50,16 +52,17 @@ PROBLEMS: Final = {
 }
 
 
-def to_error(exception: Exception) -> StrataError:  # noqa: PLR0911 - one line a kind of failure
-    """The coded error that stands for any exception that a handler may raise."""
+def to_error(exception: Exception, kinds: Mapping[str, Any] | None = None) -> StrataError:  # noqa: PLR0911 - one line a kind of failure
+    """The coded error that stands for any exception that a handler may raise.
+
+    Args:
+        exception: What was raised.
+        kinds: Types of the handler's parameters by name, to tell their allowed values.
+    """
     if isinstance(exception, StrataError):
         return exception
     if isinstance(exception, ValidationException):
-        return _from_validation(exception)
-    if isinstance(exception, SerializationException):
-        return StrataError("malformed_json", "the body is not one JSON value in UTF-8")
-    if isinstance(exception, RecursionError):
-        return StrataError("malformed_json", "the body is nested too deeply")
+        return _from_validation(exception, kinds or {})
     if isinstance(exception, EmbedderUnavailable):
         return StrataError("embedder_unavailable", str(exception), retry_after=exception.retry_after)
     if isinstance(exception, PoolTimeoutError):
@@ -71,14 +74,14 @@ def to_error(exception: Exception) -> StrataError:  # noqa: PLR0911 - one line a
     if isinstance(exception, HTTPException) and exception.status_code in _BY_STATUS:
         return StrataError(_BY_STATUS[exception.status_code], _http_detail(exception))
     if isinstance(exception, HTTPException) and exception.status_code == 400:  # noqa: PLR2004
-        return StrataError("malformed_json", "the body is not one JSON value in UTF-8")
+        return StrataError("validation_failed", "the request is not well-formed HTTP")
     return StrataError("internal_error", "an unexpected error; the log has it under this request id")
 
 
 def _http_detail(exception: HTTPException) -> str:
     if isinstance(exception, NotFoundException):
         return "no such path"
-    return exception.detail
+    return _HTTP_DETAILS.get(exception.status_code, exception.detail)
 
 
 def _from_database(exception: DBAPIError) -> StrataError | None:
@@ -92,44 +95,18 @@ def _from_database(exception: DBAPIError) -> StrataError | None:
     return None
 
 
-def _from_validation(exception: ValidationException) -> StrataError:
+def _from_validation(exception: ValidationException, kinds: Mapping[str, Any]) -> StrataError:
+    """Faults of query and header parameters; bodies are judged in ``app.http.bodies``."""
     errors: list[FieldError] = []
     for item in exception.extra if isinstance(exception.extra, list) else []:
-        if isinstance(item, dict):
-            message, path = readable(str(item.get("message", "")))
-            errors.append(FieldError(str(item.get("key") or path or "body"), message))
+        key, message = str(item.get("key", "")), str(item.get("message", ""))
+        if key == "data":
+            errors.append(FieldError("body", "is required"))
+        elif message != repr(key):  # that is a KeyError: a path parameter which the handler does not take
+            name = key.replace("_", "-").title() if item.get("source") == "header" else key
+            errors.append(FieldError(name, field_error(message, kinds.get(key)).message))
     detail = "; ".join(f"{error.path} {error.message}" for error in errors) or "the request is invalid"
     return StrataError("validation_failed", detail, errors=tuple(errors))
-
-
-def readable(message: str) -> tuple[str, str]:
-    """Message and path out of a msgspec message, in words that name the rule and never quote a pattern."""
-    match = _AT_PATH.match(message)
-    text, path = (match["message"], match["path"] or "") if match else (message, "")
-    for pattern, rule in PATTERN_MESSAGES.items():
-        if repr(pattern) in text or pattern in text:
-            text = rule
-    if text.startswith("Object contains unknown field"):
-        field = text.rsplit("`", 2)[1]
-        return "is not a known field", _join(path, field)
-    if text.startswith("Object missing required field"):
-        field = text.rsplit("`", 2)[1]
-        return "is required", _join(path, field)
-    return text[:1].lower() + text[1:], _join(path, "")
-
-
-def decode_item(value: Any, kind: type[Item], path: str) -> Item | StrataError:
-    """One item of a batch, or why it is refused; the others are none the worse for it."""
-    try:
-        return msgspec.convert(value, kind)
-    except msgspec.ValidationError as error:
-        message, where = readable(str(error))
-        return invalid(f"{path}.{where}".rstrip("."), message)
-
-
-def _join(path: str, field: str) -> str:
-    base = path.removeprefix("$").removeprefix(".")
-    return f"{base}.{field}".strip(".")
 
 
 def problem_of(error: StrataError, request_id: str | None) -> Problem:
@@ -147,7 +124,7 @@ def problem_of(error: StrataError, request_id: str | None) -> Problem:
 
 def handle_exception(request: Request[Any, Any, Any], exception: Exception) -> Response[Problem]:
     """Litestar exception handler for everything."""
-    error = to_error(exception)
+    error = to_error(exception, _parameter_types(request))
     problem = problem_of(error, request.scope.get("state", {}).get("request_id"))
     if error.code == "internal_error":
         _log.error("unhandled_exception", path=request.url.path, exc_info=exception)
@@ -163,3 +140,9 @@ def handle_exception(request: Request[Any, Any, Any], exception: Exception) -> R
     ):
         headers["Allow"] = next(v for h, v in exception.headers.items() if h.lower() == "allow")
     return Response(problem, status_code=problem.status, media_type=MEDIA_TYPE, headers=headers)
+
+
+def _parameter_types(request: Request[Any, Any, Any]) -> dict[str, Any]:
+    handler: Any = request.scope.get("route_handler")  # absent when no path matched
+    fields = {} if handler is None else handler.parsed_fn_signature.parameters
+    return {name: field.annotation for name, field in fields.items()}

@@ -11,6 +11,8 @@ from litestar.types import ASGIApp, Message, Receive, Scope, Send
 from prometheus_client import Counter, Histogram
 from uuid_utils import uuid7
 
+# Others may be any word that a client makes up, and each label value is kept for ever.
+_METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 _GIVEN_ID: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _log = structlog.get_logger()
 
@@ -24,14 +26,14 @@ SECONDS: Final = Histogram(
 
 
 class RequestScope:
-    """ASGI middleware that gives each request its id and counts it."""
+    """ASGI application around the whole service that gives each request its id and counts it."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
-        if scope["type"] is not ScopeType.HTTP:
+        if scope["type"] != ScopeType.HTTP:
             await self.app(scope, receive, send)
             return
         request_id = _request_id(scope)
@@ -51,7 +53,8 @@ class RequestScope:
                 await self.app(scope, receive, send_with_id)
             finally:
                 route = scope.get("path_template") or "unmatched"
-                REQUESTS.labels(scope["method"], route, str(status)).inc()
+                method = scope["method"] if scope["method"] in _METHODS else "other"
+                REQUESTS.labels(method, route, str(status)).inc()
                 SECONDS.labels(route).observe(time.perf_counter() - started)
 
 

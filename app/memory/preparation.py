@@ -8,10 +8,10 @@ import hashlib
 import re
 import unicodedata
 from datetime import UTC, date, datetime, time
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from app.errors import invalid
-from app.http.fields import MAX_CONTENT_BYTES, check_json_object
+from app.http.fields import MAX_CONTENT_BYTES, check_instant, check_json_object
 from app.memory.models import CONFIDENTIALITY, PII, RETENTION
 from app.memory.schemas import FragmentInput
 
@@ -20,7 +20,6 @@ QUALITY: Final = {"authoritative": 0.95, "primary": 0.95, "secondary": 0.75, "in
 
 CLASSIFICATION_ORDERS: Final = {"confidentiality": CONFIDENTIALITY, "retention": RETENTION, "pii": PII}
 
-_TIME_FIELDS: Final = ("valid_from", "valid_to", "recorded_at", "recorded_to")
 _METADATA_NAMES: Final = {
     "valid_from": ("valid_from", "validFrom"),
     "valid_to": ("valid_to", "validTo"),
@@ -37,20 +36,28 @@ def content_hash(content: str) -> bytes:
     return hashlib.sha256(folded.encode()).digest()
 
 
-def checked_times(data: FragmentInput) -> dict[str, datetime | None]:
-    """Validity and recorded times: the fields, else the metadata keys of the same names.
+class Times(NamedTuple):
+    """When a fragment is true, and when it was known."""
+
+    valid_from: datetime | None
+    valid_to: datetime | None
+    recorded_at: datetime
+    recorded_to: datetime | None
+
+
+def checked_times(data: FragmentInput, now: datetime) -> Times:
+    """The fields, else the metadata keys of the same names, else ``now`` for ``recorded_at``.
 
     Raises:
         StrataError: ``validation_failed`` for times that cannot be read or that end before they begin.
     """
-    times = {name: getattr(data, name) or _from_metadata(data.metadata, name) for name in _TIME_FIELDS}
-    start, end = times["valid_from"], times["valid_to"]
+    start, end = _time(data, "valid_from"), _time(data, "valid_to")
     if start is not None and end is not None and end <= start:
         raise invalid("valid_to", "must be after valid_from")
-    recorded, ended = times["recorded_at"], times["recorded_to"]
-    if recorded is not None and ended is not None and ended < recorded:
-        raise invalid("recorded_to", "must not be before recorded_at")
-    return times
+    recorded, ended = _time(data, "recorded_at") or now, _time(data, "recorded_to")
+    if ended is not None and ended < recorded:
+        raise invalid("recorded_to", "must not be before recorded_at, which is now unless given")
+    return Times(start, end, recorded, ended)
 
 
 def check(data: FragmentInput) -> None:
@@ -80,6 +87,15 @@ def _flattened(value: Any) -> list[str]:
     return [str(value)]
 
 
+def _time(data: FragmentInput, name: str) -> datetime | None:
+    value: datetime | None = getattr(data, name)
+    if value is None:
+        return _from_metadata(data.metadata, name)
+    if problem := check_instant(value):
+        raise invalid(name, problem)
+    return value
+
+
 def _from_metadata(metadata: dict[str, Any], name: str) -> datetime | None:
     for key in _METADATA_NAMES[name]:
         value = metadata.get(key)
@@ -96,5 +112,7 @@ def _from_metadata(metadata: dict[str, Any], name: str) -> datetime | None:
             raise invalid(path, "must be an RFC 3339 time or a date") from None
         if parsed.tzinfo is None:
             raise invalid(path, "must have a UTC offset")
+        if problem := check_instant(parsed):
+            raise invalid(path, problem)
         return parsed
     return None

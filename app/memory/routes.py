@@ -1,17 +1,23 @@
 """Routes of fragments."""
 
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from litestar import Controller, Request, delete, get, post
+from litestar import Controller, delete, get, post
+from litestar.openapi.spec import OpenAPIMediaType, Operation, Reference, RequestBody, Schema
+from litestar.openapi.spec.enums import OpenAPIType
 from litestar.params import FromPath, FromQuery, HeaderParameter, JSONBody, QueryParameter
 
-from app.errors import invalid
+from app.errors import FieldError, invalid
+from app.http.bodies import JsonRequest, decode_raw
 from app.http.cursors import Page, decode_cursor, parse_id
+from app.http.fields import KEY_PATTERN
 from app.http.guards import READ, WRITE
 from app.http.injection import Injected
-from app.http.problems import PROBLEMS, decode_item
+from app.http.problems import PROBLEMS
 from app.memory.schemas import (
+    MAX_BATCH_ITEMS,
     BatchInput,
     BatchItem,
     BatchResult,
@@ -31,10 +37,40 @@ from app.tenancy.routes import Cursor, PageLimit
 Idempotency = Annotated[
     str | None,
     HeaderParameter(
-        name="Idempotency-Key", max_length=128, min_length=1, description="Makes the write repeatable"
+        name="Idempotency-Key",
+        max_length=128,
+        min_length=1,
+        pattern=KEY_PATTERN,
+        description="Makes the write repeatable: the same request with the same key returns the stored answer",
     ),
 ]
 ListedTime = Annotated[str | None, QueryParameter(max_length=64, description="RFC 3339 time with an offset")]
+
+
+@dataclass
+class BatchOperation(Operation):
+    """The batch route reads its body itself, item by item; this is what a body holds."""
+
+    def __post_init__(self) -> None:
+        """Describe the body."""
+        items = Schema(
+            type=OpenAPIType.ARRAY,
+            items=Reference(ref="#/components/schemas/FragmentInput"),
+            min_items=1,
+            max_items=MAX_BATCH_ITEMS,
+        )
+        body = Schema(
+            type=OpenAPIType.OBJECT,
+            title="BatchInput",
+            properties={"items": items},
+            required=["items"],
+            additional_properties=False,
+        )
+        self.request_body = RequestBody(
+            required=True,
+            description="Up to 1,000 fragments; each is judged by itself",
+            content={"application/json": OpenAPIMediaType(schema=body)},
+        )
 
 
 class FragmentController(Controller):
@@ -46,7 +82,7 @@ class FragmentController(Controller):
     @post(operation_id="createFragment", responses=PROBLEMS, summary="Store a fragment", guards=[WRITE])
     async def create(
         self,
-        request: Request[Any, Any, Any],
+        request: JsonRequest,
         services: Injected[Services],
         caller: Injected[Caller],
         actor: Injected[Actor],
@@ -76,18 +112,19 @@ class FragmentController(Controller):
         summary="Store many fragments",
         guards=[WRITE],
         status_code=200,
+        operation_class=BatchOperation,
     )
     async def create_batch(
         self,
-        request: Request[Any, Any, Any],
+        request: JsonRequest,
         services: Injected[Services],
         caller: Injected[Caller],
         actor: Injected[Actor],
-        data: JSONBody[BatchInput],
         idempotency_key: Idempotency = None,
     ) -> BatchResult:
         """Store up to 1,000 fragments in one transaction; an item that is refused does not hold up the others."""
-        items = [decode_item(item, FragmentInput, f"items[{index}]") for index, item in enumerate(data.items)]
+        batch = await request.decoded(BatchInput)
+        items = [decode_raw(item, FragmentInput, f"items[{index}]") for index, item in enumerate(batch.items)]
 
         async def store(unit: Any, prepared: Any) -> BatchResult:
             outcomes = await services.fragments.store(unit, actor, caller.text_search_config, prepared)
@@ -184,18 +221,22 @@ class FragmentController(Controller):
 
 def _batch_item(index: int, stored: Stored) -> BatchItem:
     if stored.error is not None:
-        errors = [{"path": error.path, "message": error.message} for error in stored.error.errors]
-        return BatchItem(
-            index=index,
-            status="error",
-            error=ItemError(code=stored.error.code, detail=stored.error.detail, errors=errors),
-        )
+        errors = [_placed(index, error) for error in stored.error.errors]
+        detail = "; ".join(f"{error.path} {error.message}" for error in errors) or stored.error.detail
+        error = ItemError(code=stored.error.code, detail=detail, errors=errors)
+        return BatchItem(index=index, status="error", error=error)
     return BatchItem(
         index=index,
         status="duplicate" if stored.duplicate else "created",
         id=stored.id,
         duplicate=stored.duplicate,
     )
+
+
+def _placed(index: int, error: FieldError) -> FieldError:
+    """The same error with the path from the request's body down, whoever found it."""
+    place = f"items[{index}]"
+    return error if error.path.startswith(place) else FieldError(f"{place}.{error.path}", error.message)
 
 
 def _time(value: str | None, path: str) -> datetime | None:

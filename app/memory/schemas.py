@@ -7,6 +7,7 @@ from uuid import UUID
 import msgspec
 from msgspec import Meta
 
+from app.errors import FieldError
 from app.http.fields import Content, IdempotencyKey, Instant, Labels, Source
 
 SourceType = Literal["conversation", "document", "observation", "manual"]
@@ -50,9 +51,9 @@ class FragmentCreated(msgspec.Struct, kw_only=True):
 
 
 class BatchInput(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
-    """Up to 1,000 fragments; each is judged by itself, as a ``FragmentInput``."""
+    """Up to 1,000 fragments, not looked into yet: each is judged by itself, as a ``FragmentInput``."""
 
-    items: Annotated[list[Any], Meta(min_length=1, max_length=MAX_BATCH_ITEMS)]
+    items: Annotated[list[msgspec.Raw], Meta(min_length=1, max_length=MAX_BATCH_ITEMS)]
 
 
 class ItemError(msgspec.Struct, kw_only=True, omit_defaults=True):
@@ -60,7 +61,7 @@ class ItemError(msgspec.Struct, kw_only=True, omit_defaults=True):
 
     code: str
     detail: str
-    errors: list[dict[str, str]] = []
+    errors: list[FieldError] = []
 
 
 class BatchItem(msgspec.Struct, kw_only=True):

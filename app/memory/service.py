@@ -15,7 +15,7 @@ from uuid_utils.compat import uuid7
 from app.db.unit_of_work import Database, Tenant, UnitOfWork
 from app.embeddings.errors import EmbeddingError
 from app.embeddings.service import EmbeddingService
-from app.errors import StrataError, not_found
+from app.errors import StrataError, invalid, not_found
 from app.http.cursors import Page, page_of
 from app.indexing.entries import IndexEntry
 from app.indexing.models import Kind
@@ -35,7 +35,7 @@ class _Item:
 
     data: FragmentInput
     hash: bytes
-    times: dict[str, datetime | None]
+    times: preparation.Times
     id: UUID
     vectors: npt.NDArray[np.float32] | None = None
 
@@ -87,12 +87,13 @@ class FragmentService:
         """
         self._indexing.check_space(space_id)
         prepared = PreparedFragments(len(items))
+        now = datetime.now(UTC)
         for position, item in enumerate(items):
             try:
                 if isinstance(item, StrataError):
                     raise item
                 preparation.check(item)
-                times = preparation.checked_times(item)
+                times = preparation.checked_times(item, now)
             except StrataError as error:
                 prepared.known[position] = error
                 continue
@@ -109,7 +110,9 @@ class FragmentService:
             existing = _Existing(await _find_existing(unit, prepared.items.values()))
         for position, item in list(prepared.items.items()):
             outcome = existing.outcome(item)
-            if outcome is not None and (isinstance(outcome, StrataError) or not existing.needs_stricter(item)):
+            if outcome is not None and (
+                isinstance(outcome, StrataError) or not existing.needs_stricter(item)
+            ):
                 prepared.known[position] = outcome
                 del prepared.items[position]
 
@@ -124,9 +127,7 @@ class FragmentService:
         for position, item in list(prepared.items.items()):
             outcome = vectors[item.hash]
             if isinstance(outcome, EmbeddingError):
-                prepared.known[position] = StrataError(
-                    "validation_failed", f"content has no usable embedding: {outcome}"
-                )
+                prepared.known[position] = invalid("content", f"has no usable embedding: {outcome}")
                 del prepared.items[position]
             else:
                 item.vectors = outcome
@@ -284,8 +285,7 @@ def _row(item: _Item) -> dict[str, Any]:
         "metadata": data.metadata,
         **msgspec.structs.asdict(data.classification),
         "idempotency_key": data.idempotency_key,
-        **item.times,
-        "recorded_at": item.times["recorded_at"] or datetime.now(UTC),
+        **item.times._asdict(),
     }
 
 
@@ -301,10 +301,7 @@ def _entry(item: _Item, text_search_config: str) -> IndexEntry:
         vectors=item.vectors,
         source_type=data.source_type,
         labels=data.labels,
-        valid_from=item.times["valid_from"],
-        valid_to=item.times["valid_to"],
-        recorded_at=item.times["recorded_at"] or datetime.now(UTC),
-        recorded_to=item.times["recorded_to"],
+        **item.times._asdict(),
     )
 
 

@@ -13,7 +13,7 @@ from app.db.rows import view_of
 from app.db.unit_of_work import Database, Tenant, UnitOfWork
 from app.errors import StrataError, invalid, not_found
 from app.http.cursors import Page, page_of
-from app.http.fields import check_json_object
+from app.http.fields import check_instant, check_json_object
 from app.lexical.words import CONFIGURATIONS
 from app.tenancy import audit, keys, repository
 from app.tenancy.audit import Actor
@@ -225,8 +225,7 @@ class TenancyService:
         Raises:
             StrataError: ``validation_failed`` for a profile that is not the team's or an expiry in the past.
         """
-        if data.expires_at is not None and data.expires_at <= datetime.now(UTC):
-            raise invalid("expires_at", "must be in the future")
+        _check_expiry(data.expires_at)
         async with self._database.tenant(Tenant(team_id)) as unit:
             if await repository.get_team(unit) is None:
                 raise not_found("team")
@@ -242,8 +241,14 @@ class TenancyService:
             )
 
     async def list_keys(self, team_id: UUID, after: UUID | None, limit: int) -> Page[KeyView]:
-        """Keys of a team by id, without their secrets."""
+        """Keys of a team by id, without their secrets.
+
+        Raises:
+            StrataError: ``not_found``.
+        """
         async with self._database.tenant(Tenant(team_id)) as unit:
+            if await repository.get_team(unit) is None:
+                raise not_found("team")
             rows = await repository.list_keys(unit, after=after, limit=limit + 1)
         return page_of([view_of(KeyView, row) for row in rows], limit, lambda key: key.id)
 
@@ -251,8 +256,10 @@ class TenancyService:
         """Replace a key by a new one with the same rights.
 
         Raises:
-            StrataError: ``not_found``, or ``conflict`` for a key that has ended already.
+            StrataError: ``not_found``, ``conflict`` for a key that has ended already, or ``validation_failed`` for an
+                expiry in the past.
         """
+        _check_expiry(data.expires_at)
         now = datetime.now(UTC)
         async with self._database.tenant(Tenant(team_id)) as unit:
             old = await repository.lock_key(unit, key_id)
@@ -297,6 +304,15 @@ class TenancyService:
         async with self._database.tenant(Tenant(team_id)) as unit:
             rows = await repository.list_audit(unit, before=before, limit=limit + 1)
         return page_of([view_of(AuditView, row) for row in rows], limit, lambda entry: entry.id)
+
+
+def _check_expiry(expires_at: datetime | None) -> None:
+    if expires_at is None:
+        return
+    if problem := check_instant(expires_at):
+        raise invalid("expires_at", problem)
+    if expires_at <= datetime.now(UTC):
+        raise invalid("expires_at", "must be in the future")
 
 
 class _UniqueName:

@@ -1,0 +1,28 @@
+"""Query parameters that a route does not know are refused: a misspelt filter must not mean no filter."""
+
+from typing import Any
+
+from litestar import Request
+from litestar.params import ParameterKwarg
+
+from app.errors import FieldError, StrataError
+
+
+def refuse_unknown_parameters(request: Request[Any, Any, Any]) -> None:
+    """Hook before a handler runs.
+
+    Raises:
+        StrataError: ``validation_failed``, naming each query parameter that the handler does not take.
+    """
+    given = request.query_params.keys()
+    if not given:
+        return
+    known = set()
+    for name, field in request.route_handler.parsed_fn_signature.parameters.items():
+        definition = field.kwarg_definition
+        known.add(
+            getattr(definition, "name", None) or name if isinstance(definition, ParameterKwarg) else name
+        )
+    if unknown := sorted(set(given) - known):
+        errors = tuple(FieldError(name, "is not a known parameter") for name in unknown)
+        raise StrataError("validation_failed", "unknown query parameters", errors=errors)
