@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import psycopg
 import sqlalchemy as sa
 from pgvector.psycopg import register_vector_async
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
@@ -28,7 +29,19 @@ def create_engine(
     )
 
     @sa.event.listens_for(engine.sync_engine, "connect")
-    def _register_types(dbapi_connection: Any, _record: object) -> None:
+    def _prepare(dbapi_connection: Any, _record: object) -> None:
+        dbapi_connection.run_async(_read_times_as_utc)
         dbapi_connection.run_async(register_vector_async)
 
     return engine
+
+
+async def _read_times_as_utc(connection: psycopg.AsyncConnection[Any]) -> None:
+    """Set the session's zone, whatever the server's or the role's is.
+
+    In another one the last hours of the year 9999 lie outside of Python's calendar, and equal answers are not the same
+    bytes.
+    """
+    await connection.set_autocommit(True)
+    await connection.execute("SET TIME ZONE 'UTC'")
+    await connection.set_autocommit(False)

@@ -32,6 +32,7 @@ _HTTP_DETAILS: Final = {
 # PostgreSQL's answers that say "later", by SQLSTATE class or code: shutdown, no connection, timeouts, deadlock, full.
 _BUSY_STATES = ("57014", "55P03", "40001", "40P01", "25P03", "25P04")
 _DOWN_STATES = ("08", "57P", "53")
+_FOREIGN_KEY = "23503"
 
 
 class Problem(msgspec.Struct, kw_only=True, omit_defaults=True):
@@ -86,6 +87,8 @@ def _http_detail(exception: HTTPException) -> str:
 
 def _from_database(exception: DBAPIError) -> StrataError | None:
     state = getattr(exception.orig, "sqlstate", None) or ""
+    if state == _FOREIGN_KEY:
+        return StrataError("conflict", "what this request writes to was deleted meanwhile")
     if state in _BUSY_STATES:
         return StrataError("database_busy", "the database could not do this in time", retry_after=1)
     if state.startswith(_DOWN_STATES) or (

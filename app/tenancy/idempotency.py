@@ -62,7 +62,7 @@ class WriteExecutor:
         """Result of the write, fresh or stored.
 
         Args:
-            tenant: Whose unit of work it is.
+            tenant: The profile that is written to; an ``Idempotency-Key`` belongs to it.
             request: Identity of the request, if it may be repeated.
             result_type: What the answer decodes to.
             prepare: The slow part (embedding); holds no connection.
@@ -118,10 +118,11 @@ class WriteExecutor:
 
 
 async def forget_old_records(unit: UnitOfWork) -> None:
-    """Delete the team's stored answers that are older than anybody retries."""
+    """Delete the profile's stored answers that are older than anybody retries."""
     await unit.execute(
         sa.delete(IdempotencyRecord).where(
             IdempotencyRecord.team_id == unit.tenant.team_id,
+            IdempotencyRecord.profile_id == unit.tenant.profile,
             IdempotencyRecord.created_at < sa.func.now() - RECORD_AGE,
         )
     )
@@ -137,7 +138,7 @@ def _decode(
 
 async def _find(unit: UnitOfWork, request: IdempotentRequest) -> sa.Row[tuple[bytes, bytes]] | None:
     statement = sa.select(IdempotencyRecord.request_digest, IdempotencyRecord.response).where(
-        IdempotencyRecord.team_id == unit.tenant.team_id, IdempotencyRecord.idempotency_key == request.key
+        *_is_the_one(unit, request)
     )
     return (await unit.execute(statement)).one_or_none()
 
@@ -148,7 +149,7 @@ async def _claim(unit: UnitOfWork, request: IdempotentRequest) -> bool:
         .values(
             team_id=unit.tenant.team_id,
             idempotency_key=request.key,
-            profile_id=unit.tenant.profile_id,
+            profile_id=unit.tenant.profile,
             request_digest=request.digest,
             response=b"",
         )
@@ -159,9 +160,13 @@ async def _claim(unit: UnitOfWork, request: IdempotentRequest) -> bool:
 
 async def _complete(unit: UnitOfWork, request: IdempotentRequest, response: bytes) -> None:
     await unit.execute(
-        sa.update(IdempotencyRecord)
-        .where(
-            IdempotencyRecord.team_id == unit.tenant.team_id, IdempotencyRecord.idempotency_key == request.key
-        )
-        .values(response=response)
+        sa.update(IdempotencyRecord).where(*_is_the_one(unit, request)).values(response=response)
+    )
+
+
+def _is_the_one(unit: UnitOfWork, request: IdempotentRequest) -> tuple[sa.ColumnElement[bool], ...]:
+    return (
+        IdempotencyRecord.team_id == unit.tenant.team_id,
+        IdempotencyRecord.profile_id == unit.tenant.profile,
+        IdempotencyRecord.idempotency_key == request.key,
     )

@@ -102,14 +102,18 @@ class AuditEntry(Base):
 
 
 class IdempotencyRecord(Base):
-    """The answer given to a write that carried an ``Idempotency-Key``."""
+    """The answer given to a write that carried an ``Idempotency-Key``; keys of two profiles do not meet."""
 
     __tablename__ = "idempotency_records"
-    __table_args__ = (sa.ForeignKeyConstraint(["team_id"], ["teams.team_id"], ondelete="CASCADE"),)
+    __table_args__ = (
+        sa.ForeignKeyConstraint(
+            ["team_id", "profile_id"], ["profiles.team_id", "profiles.id"], ondelete="CASCADE"
+        ),
+    )
 
     team_id: Mapped[TeamId]
+    profile_id: Mapped[UUID] = mapped_column(pg.UUID(as_uuid=True), primary_key=True)
     idempotency_key: Mapped[str] = mapped_column(sa.Text, primary_key=True)
-    profile_id: Mapped[UUID | None] = mapped_column(pg.UUID(as_uuid=True))
     request_digest: Mapped[bytes] = mapped_column(sa.LargeBinary)
     response: Mapped[bytes] = mapped_column(sa.LargeBinary)
     created_at: Mapped[Timestamp]
