@@ -1,6 +1,7 @@
 """Alembic from Python: upgrade, downgrade, current, and the SQL a DBA may want to read first."""
 
 import io
+from functools import cache
 from importlib.resources import files
 
 import sqlalchemy as sa
@@ -40,6 +41,7 @@ def offline_sql(revision_range: str = "head") -> str:
     return output.getvalue()
 
 
+@cache
 def head_revision() -> str:
     """Newest revision that this release ships."""
     head = ScriptDirectory.from_config(alembic_config()).get_current_head()

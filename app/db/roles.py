@@ -75,6 +75,7 @@ BEGIN
             ('strata_api', 'lock_timeout', '5s', 160000),
             ('strata_api', 'idle_in_transaction_session_timeout', '30s', 160000),
             ('strata_api', 'transaction_timeout', '60s', 170000),
+            ('strata_api', 'max_parallel_workers_per_gather', '0', 160000),
             ('strata_owner', 'lock_timeout', '5s', 160000)
         ) AS wanted (role_name, name, value, since)
         WHERE since <= current_setting('server_version_num')::integer

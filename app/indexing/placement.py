@@ -6,6 +6,8 @@ transactions; one that shrinks well below it is moved back. A search of a placed
 and what is still in graph 0, so it is complete before, during and after a move.
 """
 
+import asyncio
+import time
 from dataclasses import dataclass
 from typing import Final
 
@@ -50,15 +52,24 @@ class PlacementService:
         self._database = database
         self.threshold = threshold
 
-    async def settle(self, tenant: Tenant, space_id: int) -> int:
-        """Move until the profile's vectors are where its size puts them; returns how many were moved."""
+    async def settle(self, tenant: Tenant, space_id: int, *, considerate: bool = False) -> int:
+        """Move until the profile's vectors are where its size puts them; returns how many were moved.
+
+        Args:
+            tenant: The profile.
+            space_id: Space of the vectors.
+            considerate: Rest after each step for as long as it took, which leaves half of the machine to requests.
+        """
         total = 0
         more = True
         while more:
+            started = time.perf_counter()
             async with self._database.tenant(tenant) as unit:
                 step = await self._step(unit, space_id)
             total += step.moved
             more = step.more
+            if considerate and more:
+                await asyncio.sleep(time.perf_counter() - started)
         return total
 
     async def _step(self, unit: UnitOfWork, space_id: int) -> Step:

@@ -25,7 +25,7 @@ def register(services: Services) -> None:
         async with services.database.tenant(tenant) as unit:
             await compaction.compact(unit)
             await forget_old_records(unit)
-        moved = await services.placement.settle(tenant, space_id)
+        moved = await services.placement.settle(tenant, space_id, considerate=True)
         _log.info("index_maintained", team=team_id, profile=profile_id, vectors_moved=moved)
 
 

@@ -27,9 +27,14 @@ def prefixed(terms: Iterable[str], prefix: str) -> list[str]:
 
 def tsvector_literal(document: AnalyzedDocument, prefix: str) -> str:
     """The text of a ``tsvector`` value (to be bound as a parameter and cast), positions without weights."""
+    # Most terms hold nothing to escape and stand once: those are written without a call each.
     return " ".join(
-        f"{quoted(prefix + term)}:{','.join(map(str, positions))}"
-        for term, positions in document.lexemes.items()
+        [
+            f"'{prefix}{term}':{positions[0]}"
+            if len(positions) == 1 and term.isalnum()
+            else f"{quoted(prefix + term)}:{','.join(map(str, positions))}"
+            for term, positions in document.lexemes.items()
+        ]
     )
 
 

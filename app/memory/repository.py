@@ -108,7 +108,7 @@ async def get_fragments(unit: UnitOfWork, ids: Sequence[UUID]) -> Sequence[sa.Ro
 
 
 _COLUMNS = tuple(column.name for column in Fragment.__table__.c)
-_RECALLED = (
+RECALLED = (
     f"SELECT {', '.join(_COLUMNS)} FROM fragments"  # noqa: S608 - names of our own columns
     " WHERE team_id = %s AND profile_id = %s AND id = ANY (%s)"
 )
@@ -117,7 +117,7 @@ _RECALLED = (
 async def read_active(unit: ReadUnit, ids: Sequence[UUID]) -> list[dict[str, Any]]:
     """Active fragments by id, in no order; the hot read of recall."""
     parameters = (unit.tenant.team_id, unit.tenant.profile, list(ids))
-    [rows] = await unit.fetch(Statement(_RECALLED, parameters))
+    [rows] = await unit.fetch(Statement(RECALLED, parameters))
     # The status is looked at here: in the statement it would tempt the planner to walk the active ones' unique index.
     fragments = [dict(zip(_COLUMNS, row, strict=True)) for row in rows]
     return [fragment for fragment in fragments if fragment["status"] == "active"]

@@ -86,7 +86,7 @@ class Neighbours:
     graph: int = 0
 
 
-_STATISTICS: Final = """
+STATISTICS: Final = """
     SELECT NULL AS lexeme, coalesce(sum(documents), 0)::bigint, coalesce(sum(tokens), 0)::bigint,
            coalesce(sum(tokens_squared), 0)::bigint, coalesce(sum(vectors), 0)::bigint
     FROM collection_statistics WHERE team_id = %(team)s AND profile_id = %(profile)s AND kind = %(kind)s
@@ -101,7 +101,7 @@ _KEYWORD_SEARCH: Final = """
     FROM keyword_search(%s::smallint, %s::tsquery, %s::text[]::tsquery[], %s::float8[], %s, %s, %s,
                         %s::timestamptz, %s::timestamptz, %s::text[], %s::text[], %s)
 """
-_SEMANTIC_SEARCH: Final = """
+SEMANTIC_SEARCH: Final = """
     SELECT id, similarity, mean, deviation, exact, graph
     FROM semantic_search(%s::smallint, %s::smallint, %s::halfvec,
                          %s::timestamptz, %s::timestamptz, %s::text[], %s::text[], %s)
@@ -118,7 +118,7 @@ async def read_statistics(
         "kind": int(kind),
         "terms": list(terms),
     }
-    [rows] = await unit.fetch(Statement(_STATISTICS, parameters))
+    [rows] = await unit.fetch(Statement(STATISTICS, parameters))
     totals = CollectionTotals(0, 0, 0, 0)
     frequencies: dict[str, int] = {}
     for lexeme, documents, tokens, tokens_squared, vectors in rows:
@@ -168,7 +168,7 @@ async def semantic_search(unit: ReadUnit, query: SemanticQuery, depth: int) -> N
         *query.filters.parameters,
         depth,
     )
-    [rows] = await unit.fetch(Statement(_SEMANTIC_SEARCH, parameters))
+    [rows] = await unit.fetch(Statement(SEMANTIC_SEARCH, parameters))
     if not rows:
         return Neighbours()
     _, _, mean, deviation, exact, graph = rows[0]

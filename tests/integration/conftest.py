@@ -111,6 +111,13 @@ def fresh_database(postgres: EmbeddedPostgres) -> Iterator[TestDatabase]:
         yield database
 
 
+@pytest.fixture(scope="module")
+def module_database(postgres: EmbeddedPostgres) -> Iterator[TestDatabase]:
+    """A database of one module's own, for tests that share an expensive state."""
+    with cloned_database(postgres) as database:
+        yield database
+
+
 @pytest.fixture(scope="session")
 def settings() -> Settings:
     """Settings of the tested service: no model, an operator."""
@@ -147,8 +154,8 @@ class opened_services:  # noqa: N801 - reads as the context manager that it is
         await self._queue.__aenter__()
         return services
 
-    async def __aexit__(self, *exception: Any) -> None:
-        await self._queue.__aexit__(*exception)
+    async def __aexit__(self, *exception: object) -> None:
+        await self._queue.__aexit__(*exception)  # type: ignore[arg-type]
         await self._embeddings.close()
         await self._database.close()
 

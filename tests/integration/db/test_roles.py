@@ -124,6 +124,7 @@ EXPECTED_ATTRIBUTES = [
         [
             "idle_in_transaction_session_timeout=30s",
             "lock_timeout=5s",
+            "max_parallel_workers_per_gather=0",
             "statement_timeout=15s",
             "transaction_timeout=60s",
         ],
@@ -234,6 +235,7 @@ def test_attributes_that_drifted_are_mended_and_limits_of_the_administrator_stay
     assert sorted(catalogue["attributes"][0][8]) == [
         "idle_in_transaction_session_timeout=30s",
         "lock_timeout=5s",
+        "max_parallel_workers_per_gather=0",
         "statement_timeout=40s",
         "transaction_timeout=60s",
     ]

@@ -19,9 +19,24 @@ from app.tenancy.schemas import ProfileInput
 from tests.integration.conftest import opened_services
 
 COUNT = 900
-WORDS = (
-    ["amber", "birch", "cedar", "delta", "ember", "fjord", "grove", "heron", "inlet", "jetty", "kelp", "larch", "maple", "north", "ochre", "pine"]
-)
+WORDS = [
+    "amber",
+    "birch",
+    "cedar",
+    "delta",
+    "ember",
+    "fjord",
+    "grove",
+    "heron",
+    "inlet",
+    "jetty",
+    "kelp",
+    "larch",
+    "maple",
+    "north",
+    "ochre",
+    "pine",
+]
 
 
 def texts(count: int, seed: int = 1) -> list[str]:

@@ -100,7 +100,11 @@ async def test_sixteen_writers_leave_exact_statistics(services: Services, member
             async with services.database.tenant(tenant) as unit:
                 await compact(unit)
 
-    helpers = [asyncio.create_task(retractor()), asyncio.create_task(compactor()), asyncio.create_task(compactor())]
+    helpers = [
+        asyncio.create_task(retractor()),
+        asyncio.create_task(compactor()),
+        asyncio.create_task(compactor()),
+    ]
     await asyncio.gather(*(writer() for _ in range(WRITERS)))
     writing = False
     await asyncio.gather(*helpers)

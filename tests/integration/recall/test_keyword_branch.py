@@ -29,7 +29,8 @@ def zipf_texts(count: int, seed: int = 5) -> list[str]:
     chances = 1 / np.arange(1, len(VOCABULARY) + 1)
     chances /= chances.sum()
     return [
-        " ".join(rng.choice(VOCABULARY, int(rng.integers(4, 16)), p=chances)) + f" u{n}x" for n in range(count)
+        " ".join(rng.choice(VOCABULARY, int(rng.integers(4, 16)), p=chances)) + f" u{n}x"
+        for n in range(count)
     ]
 
 
@@ -107,7 +108,9 @@ async def test_choosing_candidates_by_rarity_keeps_the_best_ten(
     assert {ids.index(hit.id) for hit in found.hits} <= expected.keys()
 
 
-async def test_when_every_word_is_common_memories_with_all_of_them_come(services: Services, tenant: Tenant) -> None:
+async def test_when_every_word_is_common_memories_with_all_of_them_come(
+    services: Services, tenant: Tenant
+) -> None:
     contents = zipf_texts(400)
     ids = await store(services, tenant, contents)
     found = await search(
@@ -119,7 +122,9 @@ async def test_when_every_word_is_common_memories_with_all_of_them_come(services
     assert {ids.index(hit.id) for hit in found.hits} == holders
 
 
-async def test_one_word_that_most_memories_hold_makes_the_branch_abstain(services: Services, tenant: Tenant) -> None:
+async def test_one_word_that_most_memories_hold_makes_the_branch_abstain(
+    services: Services, tenant: Tenant
+) -> None:
     await store(services, tenant, zipf_texts(400))
     found = await search(services, tenant, "waa", RankingPolicy(name="capped", caps=Caps(first=10, work=50)))
     assert found.hits == ()
@@ -127,21 +132,42 @@ async def test_one_word_that_most_memories_hold_makes_the_branch_abstain(service
 
 
 @pytest.mark.parametrize(
-    "text", ["the", "to be or not to be", "(", ")", ":*", "&", "!", "|", "\\", "<->", "'", "''", "?!...", "%s :x", "​ a"]
+    "text",
+    [
+        "the",
+        "to be or not to be",
+        "(",
+        ")",
+        ":*",
+        "&",
+        "!",
+        "|",
+        "\\",
+        "<->",
+        "'",
+        "''",
+        "?!...",
+        "%s :x",
+        "\u200b a",
+    ],
 )
 async def test_operators_and_stop_words_are_answered(services: Services, tenant: Tenant, text: str) -> None:
     await store(services, tenant, ["a plain sentence about harbours"])
     assert (await search(services, tenant, text)).hits == ()
 
 
-async def test_lexemes_with_quotes_and_backslashes_are_stored_and_found(services: Services, tenant: Tenant) -> None:
+async def test_lexemes_with_quotes_and_backslashes_are_stored_and_found(
+    services: Services, tenant: Tenant
+) -> None:
     [quoted, path] = await store(services, tenant, ["it's o'clock \\' ok", "see C:\\temp\\it's\\log.txt"])
     found = await search(services, tenant, "C:\\temp\\it's\\log.txt")
     assert found.hits[0].id == path
     assert quoted in {hit.id for hit in (await search(services, tenant, "o'clock")).hits}
 
 
-async def test_an_identifier_that_stands_only_in_metadata_is_found(services: Services, tenant: Tenant) -> None:
+async def test_an_identifier_that_stands_only_in_metadata_is_found(
+    services: Services, tenant: Tenant
+) -> None:
     await store(services, tenant, zipf_texts(30))
     [wanted] = await store(services, tenant, ["the login page was mended"], metadata={"ticket": "PROJ-123"})
     await store(services, tenant, ["another page was mended"], metadata={"ticket": "PROJ-124"})
@@ -159,10 +185,16 @@ async def test_a_memory_with_the_identifier_is_in_the_pool_however_low_it_ranks(
     assert wanted in {hit.id for hit in found.identified}
 
 
-async def test_time_source_type_and_labels_filter_inside_the_search(services: Services, tenant: Tenant) -> None:
+async def test_time_source_type_and_labels_filter_inside_the_search(
+    services: Services, tenant: Tenant
+) -> None:
     await store(services, tenant, [f"harbour note {n}" for n in range(60)], labels=["noise"])
     [wanted] = await store(
-        services, tenant, ["harbour " + "filler words " * 30], labels=["rare", "noise"], source_type="document"
+        services,
+        tenant,
+        ["harbour " + "filler words " * 30],
+        labels=["rare", "noise"],
+        source_type="document",
     )
     for filters in (Filters(labels=("rare",)), Filters(source_types=("document",))):
         found = await search(services, tenant, "harbour", depth=3, filters=filters)
