@@ -6,7 +6,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import textwrap
 import time
 from collections.abc import Callable, Iterator
@@ -20,12 +19,9 @@ import sqlalchemy as sa
 
 from app.db.embedded import EmbeddedPostgres, EmbeddedPostgresError
 from app.db.embedded.account import choose_account
+from tests.support import open_directory, servers_of
 
 ROOT = os.geteuid() == 0
-# In memory where there is room for it: data directories are made, copied and removed dozens of times.
-SHARED_MEMORY = Path("/dev/shm")  # noqa: S108  the directories in it get random names
-ROOMY = SHARED_MEMORY.is_dir() and shutil.disk_usage(SHARED_MEMORY).free > 512 * 1024**2
-FAST = SHARED_MEMORY if ROOMY else None
 SMALL = {"shared_buffers": "16MB", "max_connections": "20"}
 
 # Holds a claim on the server of a data directory until its standard input ends.
@@ -54,21 +50,6 @@ AS_NOBODY = """
         print(error.message)
         print(error.hint)
 """
-
-
-@contextmanager
-def open_directory() -> Iterator[Path]:
-    """Make a temporary directory that every user may pass through (pytest's own ones are closed)."""
-    base = Path(tempfile.mkdtemp(prefix="strata-embedded-", dir=FAST)).resolve()
-    base.chmod(0o755)
-    try:
-        yield base
-    finally:
-        left_over = servers_of(base)
-        for pid in left_over:
-            os.kill(pid, signal.SIGKILL)
-        shutil.rmtree(base)
-    assert left_over == []
 
 
 @pytest.fixture
@@ -118,20 +99,6 @@ def copy(source: Path, target: Path) -> None:
 def create_notes(url: str) -> None:
     with psycopg.connect(url) as connection:
         connection.execute("CREATE TABLE note (text text)")
-
-
-def servers_of(directory: Path) -> list[int]:
-    """Return the process ids of all servers whose data directory lies in a directory."""
-    found = []
-    for process in psutil.process_iter(["pid", "name", "cmdline", "status"]):
-        info = process.info
-        if info["name"] == "postgres" and info["status"] != psutil.STATUS_ZOMBIE:
-            found += (
-                [info["pid"]]
-                if any(word.startswith(str(directory)) for word in info["cmdline"] or ())
-                else []
-            )
-    return found
 
 
 def start_holder(data_dir: Path) -> subprocess.Popen[str]:
