@@ -1,8 +1,9 @@
 """The branches of a recall: each takes its own unit of work, for as long as its statements run and no longer."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from app.db.unit_of_work import Database, ReadUnit, Tenant
+from app.db.unit_of_work import Database, ReadUnit, Statement, Tenant
 from app.indexing.entries import CollectionTotals
 from app.indexing.models import Kind
 from app.lexical.analysis import AnalyzedQuery
@@ -59,40 +60,47 @@ async def keyword_branch(
             filters=filters,
         )
         held = [term for term in identifiers if 0 < frequencies.get(term, 0) <= policy.caps.first]
-        return await _searched(unit, query, weights, totals, held if weights else [], policy.caps, depth)
+        search = _Search(query, weights, totals, held if weights else [], policy.caps, depth)
+        return await _searched(unit, search)
 
 
-async def _searched(
-    unit: ReadUnit,
-    query: KeywordQuery,
-    weights: tuple[bm25.TermWeight, ...],
-    totals: CollectionTotals,
-    identifiers: list[str],
-    caps: bm25.Caps,
-    depth: int,
-) -> KeywordOutcome:
+@dataclass(frozen=True, slots=True)
+class _Search:
+    """One keyword search, weighed and ready to run."""
+
+    query: KeywordQuery
+    weights: tuple[bm25.TermWeight, ...]
+    totals: CollectionTotals
+    identifiers: list[str]
+    caps: bm25.Caps
+    depth: int
+
+    def statement(self, unit: ReadUnit, groups: Sequence[Sequence[str]]) -> Statement:
+        """Search among the documents that hold a term of every group."""
+        return repository.keyword_statement(unit.tenant.profile, self.query, groups, self.depth)
+
+
+async def _searched(unit: ReadUnit, search: _Search) -> KeywordOutcome:
     """Search the likeliest candidates; then those that could still be among the best ten, if there can be any."""
-    profile = unit.tenant.profile
-    first = bm25.select_first(weights, totals.documents, caps)
-    selections = [first.groups] if first.groups else []
-    if identifiers:
-        selections.append((tuple(identifiers),))
-    statements = [repository.keyword_statement(profile, query, groups, depth) for groups in selections]
+    weights, total = search.weights, search.totals.documents
+    selection = bm25.select_first(weights, total, search.caps)
+    statements = [search.statement(unit, selection.groups)] if selection.groups else []
+    if search.identifiers:
+        statements.append(search.statement(unit, [search.identifiers]))
     found = [repository.keyword_hits(rows) for rows in await unit.fetch(*statements)] if statements else []
-    hits = found[0] if first.groups else ()
-    identified = found[-1] if identifiers else ()
+    hits = found[0] if selection.groups else ()
+    identified = found[-1] if search.identifiers else ()
     scores = [hit.score for hit in hits]
-    exact = bool(first.groups) and bm25.is_exact(scores, first.bound, bm25.EXACT_DEPTH)
-    selection = first
-    if first.groups and not exact:
+    exact = bool(selection.groups) and bm25.is_exact(scores, selection.bound, bm25.EXACT_DEPTH)
+    if selection.groups and not exact:
         reached = scores[bm25.EXACT_DEPTH - 1] if len(scores) >= bm25.EXACT_DEPTH else 0.0
-        rest = bm25.select_rest(weights, totals.documents, reached, caps)
+        rest = bm25.select_rest(weights, total, reached, search.caps)
         if rest is not None:
-            [rows] = await unit.fetch(repository.keyword_statement(profile, query, rest.groups, depth))
+            [rows] = await unit.fetch(search.statement(unit, rest.groups))
             merged = {hit.id: hit for hit in (*hits, *repository.keyword_hits(rows))}
-            hits = tuple(sorted(merged.values(), key=lambda hit: (-hit.score, hit.id))[:depth])
+            hits = tuple(sorted(merged.values(), key=lambda hit: (-hit.score, hit.id))[: search.depth])
             selection, exact = rest, True
-    return KeywordOutcome(hits, identified, weights, totals, selection, exact)
+    return KeywordOutcome(hits, identified, weights, search.totals, selection, exact)
 
 
 async def semantic_branch(

@@ -34,39 +34,38 @@ async def write(services: Services, tenant: Tenant, contents: list[str]) -> list
     )
 
 
-async def recounted(services: Services, tenant: Tenant) -> tuple[Counter[str], tuple[int, int, int, int]]:
+DOCUMENTS = sa.text(
+    "SELECT tsvector_to_array(lexemes) AS lexemes, length FROM search_documents WHERE team_id = :t AND profile_id = :p"
+)
+VECTORS = sa.text("SELECT count(*) FROM vectors WHERE team_id = :t AND profile_id = :p")
+FREQUENCIES = sa.text(
+    "SELECT lexeme, sum(documents) AS documents FROM lexeme_statistics WHERE team_id = :t AND profile_id = :p GROUP BY 1"
+)
+TOTALS = sa.text(
+    "SELECT sum(documents), sum(tokens), sum(tokens_squared), sum(vectors) FROM collection_statistics"
+    " WHERE team_id = :t AND profile_id = :p"
+)
+
+
+async def recounted(services: Services, tenant: Tenant) -> tuple[Counter[str], tuple[int, ...]]:
     """Document frequencies and totals counted from the documents themselves."""
     mine = {"t": tenant.team_id, "p": tenant.profile_id}
-    where = "WHERE team_id = :t AND profile_id = :p"
     async with services.database.tenant(tenant) as unit:
-        documents = (
-            await unit.execute(
-                sa.text(f"SELECT tsvector_to_array(lexemes), length FROM search_documents {where}"), mine
-            )
-        ).all()
-        vectors = (await unit.execute(sa.text(f"SELECT count(*) FROM vectors {where}"), mine)).scalar_one()
-    frequencies = Counter(lexeme[PREFIX_LENGTH:] for lexemes, _ in documents for lexeme in lexemes)
-    lengths = [length for _, length in documents]
+        documents = (await unit.execute(DOCUMENTS, mine)).all()
+        vectors = (await unit.execute(VECTORS, mine)).scalar_one()
+    frequencies = Counter(lexeme[PREFIX_LENGTH:] for row in documents for lexeme in row.lexemes)
+    lengths = [row.length for row in documents]
     return frequencies, (len(documents), sum(lengths), sum(n * n for n in lengths), vectors)
 
 
-async def kept(services: Services, tenant: Tenant) -> tuple[Counter[str], tuple[int, int, int, int]]:
+async def kept(services: Services, tenant: Tenant) -> tuple[Counter[str], tuple[int, ...]]:
     """The same from the statistics."""
     mine = {"t": tenant.team_id, "p": tenant.profile_id}
-    where = "WHERE team_id = :t AND profile_id = :p"
     async with services.database.tenant(tenant) as unit:
-        rows = await unit.execute(
-            sa.text(f"SELECT lexeme, sum(documents) FROM lexeme_statistics {where} GROUP BY 1"), mine
-        )
-        frequencies = Counter({lexeme: int(count) for lexeme, count in rows if count})
-        totals = await unit.execute(
-            sa.text(
-                "SELECT sum(documents), sum(tokens), sum(tokens_squared), sum(vectors)"
-                f" FROM collection_statistics {where}"
-            ),
-            mine,
-        )
-        return frequencies, tuple(int(value) for value in totals.one())  # type: ignore[return-value]
+        rows = await unit.execute(FREQUENCIES, mine)
+        frequencies = Counter({row.lexeme: int(row.documents) for row in rows if row.documents})
+        totals = (await unit.execute(TOTALS, mine)).one()
+    return frequencies, tuple(int(value) for value in totals)
 
 
 @pytest.mark.slow
