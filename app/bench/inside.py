@@ -17,6 +17,7 @@ from app.embeddings.hash_backend import HashEmbedder
 from app.embeddings.protocol import Embedder
 from app.embeddings.service import EmbeddingService
 from app.indexing import compaction
+from app.indexing.placement import PlacementService
 from app.jobs import worker
 from app.jobs.queue import JobQueue
 from app.lexical.analysis import Analyzer
@@ -66,11 +67,13 @@ def settle(urls: DatabaseUrls, profiles: Sequence[Profile]) -> None:
     analyse(urls)
 
 
-async def settle_tenant(services: Services, tenant: Tenant, space_id: int) -> None:
-    """Fold one profile's statistics and place its vectors."""
+async def settle_tenant(
+    services: Services, tenant: Tenant, space_id: int, placement: PlacementService | None = None
+) -> None:
+    """Fold one profile's statistics and place its vectors, by another placement service if one is given."""
     async with services.database.tenant(tenant) as unit:
         await compaction.compact(unit)
-    await services.placement.settle(tenant, space_id)
+    await (placement or services.placement).settle(tenant, space_id)
 
 
 def analyse(urls: DatabaseUrls) -> None:

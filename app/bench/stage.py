@@ -145,7 +145,7 @@ def running_server(urls: DatabaseUrls, directory: Path, embedder: str = "hash") 
         StageError: it did not become ready.
     """
     host = "127.0.0.1"
-    port = _free_port(host)
+    port = free_port(host)
     log = directory / f"serve-{port}.log"
     environment = {
         **{name: value for name, value in os.environ.items() if not name.startswith("STRATA_")},
@@ -171,7 +171,8 @@ def running_server(urls: DatabaseUrls, directory: Path, embedder: str = "hash") 
             started.wait()
 
 
-def _free_port(host: str) -> int:
+def free_port(host: str) -> int:
+    """A port that nobody listens on now."""
     with socket.socket() as probe:
         probe.bind((host, 0))
         return int(probe.getsockname()[1])

@@ -8,7 +8,7 @@ from typing import Final
 import psycopg
 from psycopg import sql
 
-from app.bench import concurrency, growth, latency, quality, size
+from app.bench import ann, concurrency, growth, ingest, latency, peer, quality, size
 from app.bench.context import Context, Skipped
 from app.bench.report import SectionResult, Table
 from app.db import migrate
@@ -19,10 +19,13 @@ from app.runtime import DatabaseUrls
 Section = Callable[[Context], list[Table]]
 SECTIONS: Final[Mapping[str, Section]] = {
     "quality": quality.run,
+    "ann": ann.run,
     "latency": latency.run,
     "concurrency": concurrency.run,
-    "growth": growth.run,
+    "ingest": ingest.run,
     "size": size.run,
+    "growth": growth.run,
+    "peer": peer.run,
 }
 
 
