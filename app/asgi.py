@@ -1,8 +1,6 @@
 """The ASGI application: the only place that wires everything."""
 
 import asyncio
-import logging
-import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
@@ -154,27 +152,3 @@ async def _get_ready(services: Services, on_ready: Callable[[Services], Awaitabl
         return
     if on_ready is not None:
         await on_ready(services)
-
-
-def configure_logging(settings: Settings) -> None:
-    """Structured log lines on standard error."""
-    level = logging.getLevelNamesMapping()[settings.log_level.upper()]
-    renderer: Any = (
-        structlog.processors.JSONRenderer()
-        if settings.log_format == "json"
-        else structlog.dev.ConsoleRenderer()
-    )
-    structlog.configure(
-        processors=[
-            structlog.contextvars.merge_contextvars,
-            structlog.processors.add_log_level,
-            structlog.processors.TimeStamper(fmt="iso", utc=True),
-            # Without locals: they hold memory contents and secrets.
-            structlog.processors.ExceptionRenderer(
-                structlog.tracebacks.ExceptionDictTransformer(show_locals=False)
-            ),
-            renderer,
-        ],
-        wrapper_class=structlog.make_filtering_bound_logger(level),
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
-    )

@@ -8,13 +8,13 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from app.asgi import configure_logging
 from app.bench import report
 from app.bench.context import FULL, QUICK, Context
 from app.bench.corpus import Corpus
 from app.bench.suite import SECTIONS, run_sections
 from app.cli.output import err, fail, out
 from app.db.embedded import EmbeddedPostgres
+from app.logs import configure_logging
 from app.runtime import DatabaseUrls
 from app.settings import load_settings
 

@@ -11,11 +11,12 @@ import structlog
 import typer
 import uvicorn
 
-from app.asgi import configure_logging, create_app, startup_error
+from app.asgi import create_app, startup_error
 from app.cli.output import CommandError, err, report_error
 from app.demo.loading import load_demo
 from app.http.problems import to_error
 from app.jobs.worker import run as run_jobs
+from app.logs import configure_logging
 from app.runtime import running_services
 from app.services import Services
 from app.settings import Settings, load_settings

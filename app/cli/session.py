@@ -4,9 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-import structlog
-
-from app.asgi import configure_logging
+from app.logs import configure_logging, reset_logging
 from app.runtime import running_services
 from app.services import Services
 from app.settings import Settings, load_settings
@@ -38,4 +36,4 @@ def with_services(
     try:
         return asyncio.run(run())
     finally:
-        structlog.reset_defaults()
+        reset_logging()

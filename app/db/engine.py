@@ -25,6 +25,8 @@ def create_engine(
         max_overflow=0,
         pool_timeout=pool_timeout,
         pool_reset_on_return="rollback",
+        # Parameters are memory contents; an error's text, which may be logged or shown, must not hold them.
+        hide_parameters=True,
         connect_args={"prepare_threshold": None, "application_name": application_name, "connect_timeout": 5},
     )
 

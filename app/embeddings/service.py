@@ -15,7 +15,7 @@ import structlog
 from app.embeddings.descriptor import EmbeddingDescriptor
 from app.embeddings.errors import EmbedderUnavailable, EmbeddingError, InvalidVectorError
 from app.embeddings.protocol import AsyncEmbedder, Embedder, TokenStatistics, Vector, Vectors
-from app.embeddings.runners import runner_for
+from app.embeddings.runners import Lane, runner_for
 from app.embeddings.scheduler import BatchScheduler, Outcome
 
 _LOADING_RETRY: Final = 5.0
@@ -70,7 +70,7 @@ class EmbeddingService:
         self._runner = runner_for(embedder)
         self._reader = self._runner.reader
         self._scheduler = BatchScheduler(
-            self._runner.embed,
+            self._embed,
             limit=self._reader.batch_limit,
             concurrency=self._runner.concurrency,
             pending_queries=self._limits.pending_queries,
@@ -80,6 +80,7 @@ class EmbeddingService:
         self._state = ServiceState.IDLE
         self._failure: str | None = None
         self._loading: asyncio.Task[None] | None = None
+        self._recovery: asyncio.Task[None] | None = None
 
     @property
     def descriptor(self) -> EmbeddingDescriptor:
@@ -97,8 +98,13 @@ class EmbeddingService:
         return self._state is ServiceState.READY
 
     @property
+    def available(self) -> bool:
+        """Whether calls can be expected to succeed: the model is loaded, and the embedder has not gone down since."""
+        return self.ready and self._failure is None
+
+    @property
     def failure(self) -> str | None:
-        """Why loading failed the last time; None when it did not."""
+        """Why loading failed the last time, or why the embedder has been unavailable since; None when all is well."""
         return self._failure
 
     async def start(self, *, keep_trying: bool = False) -> None:
@@ -209,9 +215,10 @@ class EmbeddingService:
         if self._closed:
             return
         self._state = ServiceState.CLOSED
-        if self._loading is not None and not self._loading.done():
-            self._loading.cancel()
-            await asyncio.gather(self._loading, return_exceptions=True)
+        for task in (self._loading, self._recovery):
+            if task is not None and not task.done():
+                task.cancel()
+                await asyncio.gather(task, return_exceptions=True)
         await self._scheduler.close()
         await self._runner.close()
 
@@ -233,6 +240,31 @@ class EmbeddingService:
             self._failure, self._state = None, ServiceState.READY
             seconds = round(time.perf_counter() - started, 2)
             _log.info("embedder_ready", space=self.descriptor.key, seconds=seconds)
+
+    async def _embed(self, lane: Lane, texts: Sequence[str]) -> Vectors:
+        """Embed one batch, and note whether the embedder is there."""
+        try:
+            vectors = await self._runner.embed(lane, texts)
+        except EmbedderUnavailable as error:
+            self._failure = str(error)
+            if self._recovery is None or self._recovery.done():
+                self._recovery = asyncio.get_running_loop().create_task(self._recover(error.retry_after))
+            raise
+        self._failure = None
+        return vectors
+
+    async def _recover(self, pause: float) -> None:
+        """Ask an embedder that went down until it answers: a process that is not ready gets no calls that would show it."""
+        while self._failure is not None:
+            await asyncio.sleep(pause)
+            try:
+                await self._runner.load()
+            except EmbeddingError as error:
+                self._failure = str(error)
+                pause = error.retry_after if isinstance(error, EmbedderUnavailable) else _LOADING_RETRY
+            else:
+                self._failure = None
+        _log.info("embedder_available_again", space=self.descriptor.key)
 
     def _require_ready(self) -> None:
         if not self.ready:

@@ -67,7 +67,7 @@ async def readyz(services: Injected[Services]) -> Response[Readiness]:
     """200 when requests can be served; 503 with each dependency named."""
     database = await _database(services)
     embeddings = services.embeddings
-    embedder = Dependency(ready=embeddings.ready, detail=embeddings.failure or str(embeddings.state))
+    embedder = Dependency(ready=embeddings.available, detail=embeddings.failure or str(embeddings.state))
     ready = database.ready and embedder.ready
     return Response(
         Readiness(ready=ready, database=database, embedder=embedder), status_code=200 if ready else 503

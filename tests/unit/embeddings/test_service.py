@@ -42,6 +42,7 @@ class LetterEmbedder:
         self.batches = []
         self.threads = set()
         self.load_errors = []
+        self.outages = []
         self.loads = 0
 
     def load(self):
@@ -65,6 +66,8 @@ class LetterEmbedder:
     def _embed(self, lane, texts):
         self.batches.append((lane, list(texts)))
         self._pass()
+        if self.outages:
+            raise self.outages.pop()
         if any("!" in text for text in texts):
             raise RuntimeError("cannot read '!'")
         return np.stack([letters(text) for text in texts])
@@ -338,6 +341,29 @@ async def test_start_keeps_trying_while_the_embedder_is_down(embedder):
     assert service.ready
     assert embedder.loads == 4
     await service.close()
+
+
+async def test_an_embedder_that_goes_down_is_asked_until_it_answers_again(service, embedder):
+    embedder.outages = [EmbedderUnavailable("the provider is down", retry_after=0.01)]
+    embedder.load_errors = [EmbedderUnavailable("the provider is still down", retry_after=0.01)]
+    assert service.available
+    with pytest.raises(EmbedderUnavailable, match="is down"):
+        await service.embed_query("abc")
+    assert (service.ready, service.available, service.failure) == (True, False, "the provider is down")
+    loads = embedder.loads
+    while not service.available:
+        await asyncio.sleep(0.01)
+    assert embedder.loads == loads + 2
+    assert service.failure is None
+
+
+async def test_a_call_that_succeeds_ends_an_outage(service, embedder):
+    embedder.outages = [EmbedderUnavailable("the provider is down", retry_after=60)]
+    with pytest.raises(EmbedderUnavailable):
+        await service.embed_query("abc")
+    assert not service.available
+    await service.embed_query("abc")
+    assert service.available
 
 
 async def test_closing_fails_what_waits_and_refuses_the_rest(service, embedder):
