@@ -154,8 +154,9 @@ async def _claim(unit: UnitOfWork, request: IdempotentRequest) -> bool:
             response=b"",
         )
         .on_conflict_do_nothing()
+        .returning(IdempotencyRecord.idempotency_key)
     )
-    return (await unit.execute(statement)).rowcount == 1
+    return (await unit.execute(statement)).one_or_none() is not None
 
 
 async def _complete(unit: UnitOfWork, request: IdempotentRequest, response: bytes) -> None:
