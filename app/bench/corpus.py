@@ -97,7 +97,8 @@ class Corpus:
             start += length
             if index % EVERY == 0:
                 words.insert(len(words) // 2, identifier(index))
-            texts.append(" ".join(words).capitalize() + ".")
+            text = " ".join(words)
+            texts.append(f"{text[0].upper()}{text[1:]}.")
         return texts
 
     def questions(self, kind: QueryKind, count: int, fragments: Sequence[str]) -> list[str]:

@@ -21,6 +21,8 @@ from app.embeddings.service import EmbeddingService
 
 SIZES: Final = (100, 1_000)
 WRITERS: Final = 2
+_MODEL_SHARE: Final = 5
+"""With the model, one in so many of the single fragments: each takes a pass of its own through it."""
 _EMBEDDERS: Final[tuple[EmbedderName, ...]] = ("hash", "sentence-transformers")
 
 
@@ -36,7 +38,7 @@ def run(context: Context) -> list[Table]:
         alone = count / asyncio.run(_seconds_alone(embedder, texts))
         rates.append(_row(embedder, "embedder alone", count, alone, alone))
         with Stage.of(context.urls, context.directory, embedder) as stage:
-            singles = min(count, scale.ingest_singles)
+            singles = min(count, scale.ingest_singles // (1 if embedder == "hash" else _MODEL_SHARE))
             rates += [
                 _row(embedder, way, number, rate, alone)
                 for way, number, rate in _ways(context, stage, texts, singles)

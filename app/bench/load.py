@@ -147,7 +147,7 @@ def _client(load: Load, loop: Loop, result: LoopResult, barrier: threading.Barri
 def _goes_on(load: Load, loop: Loop, number: int, begin: float) -> bool:
     if load.seconds is None:
         return number < loop.rounds * len(loop.calls)
-    return time.perf_counter() - begin < load.seconds
+    return max(time.perf_counter() - begin, number * loop.period) < load.seconds
 
 
 def recall_calls(profile_id: str, questions: Sequence[str], limit: int = 10) -> list[Call]:
