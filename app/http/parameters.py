@@ -3,6 +3,7 @@
 from typing import Any
 
 from litestar import Request
+from litestar.enums import ParamType
 from litestar.params import ParameterKwarg
 
 from app.errors import FieldError, StrataError
@@ -17,12 +18,12 @@ def refuse_unknown_parameters(request: Request[Any, Any, Any]) -> None:
     given = request.query_params.keys()
     if not given:
         return
-    known = set()
-    for name, field in request.route_handler.parsed_fn_signature.parameters.items():
-        definition = field.kwarg_definition
-        known.add(
-            getattr(definition, "name", None) or name if isinstance(definition, ParameterKwarg) else name
-        )
+    known = {
+        getattr(field.kwarg_definition, "name", None) or name
+        for name, field in request.route_handler.parsed_fn_signature.parameters.items()
+        if isinstance(field.kwarg_definition, ParameterKwarg)
+        and field.kwarg_definition.param_type is ParamType.QUERY
+    }
     if unknown := sorted(set(given) - known):
         errors = tuple(FieldError(name, "is not a known parameter") for name in unknown)
         raise StrataError("validation_failed", "unknown query parameters", errors=errors)

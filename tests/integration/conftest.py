@@ -192,7 +192,7 @@ def bearer(key: str) -> dict[str, str]:
 OPERATOR = bearer(OPERATOR_TOKEN)
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def make_member(client: httpx.AsyncClient) -> Callable[..., Any]:
     """Makes a team with two profiles and a key for each kind of caller, through the API."""
 

@@ -1,0 +1,67 @@
+"""Every route of the service, once: what it needs, what it is sent, what its owner gets."""
+
+from dataclasses import dataclass
+from typing import Any
+from uuid import uuid4
+
+
+@dataclass(frozen=True)
+class Route:
+    """One operation. ``path`` may hold ``{profile_id}``, ``{fragment_id}``, ``{key_id}`` and ``{team_id}``."""
+
+    operation: str
+    method: str
+    path: str
+    needs: str  # a scope, or "operator"
+    status: int = 200
+    body: dict[str, Any] | None = None
+    whole_team: bool = False
+
+    @property
+    def of_profile(self) -> bool:
+        return "{profile_id}" in self.path
+
+    def sent(self) -> dict[str, Any] | None:
+        """A body that works, with names and contents that nobody has used."""
+        if self.body is None:
+            return None
+        return {name: f"{value} {uuid4()}" if value == FRESH else value for name, value in self.body.items()}
+
+
+FRESH = "fresh text"
+_PROFILE = "/v1/profiles/{profile_id}"
+_FRAGMENT = _PROFILE + "/fragments/{fragment_id}"
+_TEAM = "/v1/admin/teams/{team_id}"
+READ, WRITE, ADMIN, OPERATOR = "memory:read", "memory:write", "admin", "operator"
+
+ROUTES = (
+    Route("createProfile", "POST", "/v1/profiles", WRITE, 201, {"name": FRESH}, whole_team=True),
+    Route("listProfiles", "GET", "/v1/profiles", READ),
+    Route("getProfile", "GET", _PROFILE, READ),
+    Route("deleteProfile", "DELETE", _PROFILE, ADMIN, 204, whole_team=True),
+    Route("createKey", "POST", "/v1/keys", ADMIN, 201, {"name": "key"}, whole_team=True),
+    Route("listKeys", "GET", "/v1/keys", ADMIN, whole_team=True),
+    Route("rotateKey", "POST", "/v1/keys/{key_id}/rotate", ADMIN, 201, {}, whole_team=True),
+    Route("revokeKey", "DELETE", "/v1/keys/{key_id}", ADMIN, whole_team=True),
+    Route("listAudit", "GET", "/v1/audit", ADMIN, whole_team=True),
+    Route("createFragment", "POST", _PROFILE + "/fragments", WRITE, 201, {"content": FRESH}),
+    Route(
+        "createFragments", "POST", _PROFILE + "/fragments/batch", WRITE, 200, {"items": [{"content": "x"}]}
+    ),
+    Route("listFragments", "GET", _PROFILE + "/fragments", READ),
+    Route("getFragment", "GET", _FRAGMENT, READ),
+    Route("retractFragment", "POST", _FRAGMENT + "/retract", WRITE),
+    Route("deleteFragment", "DELETE", _FRAGMENT, WRITE, 204),
+    Route("recall", "POST", _PROFILE + "/recall", READ, 200, {"query": "fresh"}),
+    Route("adminCreateTeam", "POST", "/v1/admin/teams", OPERATOR, 201, {"name": FRESH}),
+    Route("adminListTeams", "GET", "/v1/admin/teams", OPERATOR),
+    Route("adminGetTeam", "GET", _TEAM, OPERATOR),
+    Route("adminChangeTeam", "PATCH", _TEAM, OPERATOR, 200, {"name": FRESH}),
+    Route("adminDeleteTeam", "DELETE", _TEAM, OPERATOR, 204),
+    Route("adminCreateKey", "POST", _TEAM + "/keys", OPERATOR, 201, {"name": "key"}),
+    Route("adminListKeys", "GET", _TEAM + "/keys", OPERATOR),
+    Route("adminRevokeKey", "DELETE", _TEAM + "/keys/{key_id}", OPERATOR),
+)
+KEY_ROUTES = tuple(route for route in ROUTES if route.needs != OPERATOR)
+OPERATOR_ROUTES = tuple(route for route in ROUTES if route.needs == OPERATOR)
+PUBLIC = ("livez", "readyz", "health", "metrics")
