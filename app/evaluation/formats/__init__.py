@@ -1,0 +1,1 @@
+"""Formats of judged sets: seed directories, BEIR-style folders, graded fixtures."""

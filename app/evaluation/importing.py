@@ -1,0 +1,136 @@
+"""Importing a judged set into fresh profiles, through the public API."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final
+from uuid import uuid4
+
+import msgspec
+
+from app.evaluation import typed
+from app.evaluation.api import Api
+from app.evaluation.errors import EvaluationError
+from app.evaluation.formats.judged import JudgedSet
+from app.evaluation.formats.rows import Document
+from app.evaluation.traces import ImportedDocument, Mapping
+
+# Part of what makes two runs comparable: raise it when the same document would be imported differently.
+IMPORT_METHOD: Final = "strata-import-1"
+Progress = Callable[[str, int, int], None]
+
+_BATCH_ITEMS: Final = 250
+_BATCH_BYTES: Final = 4_000_000
+_AUTHORITIES: Final = frozenset({"authoritative", "primary", "secondary", "inferred", "unknown"})
+_SOURCE_TYPES: Final = frozenset({"conversation", "document", "observation", "manual"})
+# A seed's own bookkeeping says which document is the answer; in the index it would be found by the words of a question.
+_ANSWER_KEYS: Final = frozenset({"case_id", "role", "category"})
+_ANSWER_LABELS: Final = frozenset({"eval", "required", "acceptable", "bad", "hard_negative"})
+_LABELS: Final = 20
+_SOURCE: Final = 256
+_PRIMARY: Final = 0.95
+_SECONDARY: Final = 0.75
+
+
+class ImportState(msgspec.Struct, kw_only=True):
+    """Which profiles an import made; kept so that an import that was cut off goes on in them."""
+
+    seed_hash: str
+    import_method: str
+    profiles: dict[str, str] = {}
+
+
+async def import_set(
+    api: Api, judged: JudgedSet, state: ImportState, save: Callable[[ImportState], None], progress: Progress
+) -> Mapping:
+    """Store every document, in order, each scope in its profile.
+
+    Args:
+        api: The service.
+        judged: The set.
+        state: Profiles of an earlier attempt; filled here.
+        save: Keeps the state before it is used.
+        progress: Told the stage, how many documents are stored, and of how many.
+
+    Raises:
+        EvaluationError: the service refused a document, or does not answer.
+    """
+    imported: list[ImportedDocument] = []
+    total = len(judged.documents)
+    for scope, documents in judged.scopes.items():
+        if scope not in state.profiles:
+            name = f"eval {judged.name} {scope}".strip()[:60]
+            made = await api.send("POST", "/v1/profiles", {"name": f"{name} {uuid4()}"})
+            state.profiles[scope] = made["id"]
+            save(state)
+        profile = state.profiles[scope]
+        for batch in _batches(documents):
+            ids = await _store(api, profile, batch)
+            for document, name in zip(batch, ids, strict=True):
+                if document.retracted:
+                    await api.send("POST", f"/v1/profiles/{profile}/fragments/{name}/retract")
+                imported.append(
+                    ImportedDocument(
+                        source_doc_id=document.source_doc_id, scope=scope, refs={"fragment": [name]}
+                    )
+                )
+            progress("import", len(imported), total)
+    return Mapping(documents=imported, profiles=dict(state.profiles), typed=False, note=typed.UNAVAILABLE)
+
+
+def fragment_of(document: Document) -> dict[str, Any]:
+    """Body of the fragment that a document becomes.
+
+    The title is the source. What says which document is the answer stays out: the labels ``required``, ``hard_negative``
+    and their like, and the metadata keys ``case_id``, ``role`` and ``category``. An authority that is none of the
+    service's words is read from the source's quality.
+    """
+    body: dict[str, Any] = {
+        "content": document.content,
+        "source_type": document.source_type if document.source_type in _SOURCE_TYPES else "document",
+        "authority": _authority(document),
+        "labels": [label for label in document.labels if label not in _ANSWER_LABELS][:_LABELS],
+        "metadata": {key: value for key, value in document.metadata.items() if key not in _ANSWER_KEYS},
+        "idempotency_key": document.source_doc_id,
+    }
+    if document.title:
+        body["source"] = document.title[:_SOURCE]
+    for name in ("valid_from", "valid_to", "recorded_at", "recorded_to"):
+        value = getattr(document, name)
+        if value is not None:
+            body[name] = value.isoformat()
+    return body
+
+
+def _authority(document: Document) -> str:
+    if document.authority in _AUTHORITIES:
+        return document.authority
+    quality = document.source_quality
+    if quality is None:
+        return "unknown"
+    return "primary" if quality >= _PRIMARY else "secondary" if quality >= _SECONDARY else "inferred"
+
+
+async def _store(api: Api, profile: str, batch: Sequence[Document]) -> list[str]:
+    body = {"items": [fragment_of(document) for document in batch]}
+    answer = await api.send("POST", f"/v1/profiles/{profile}/fragments/batch", body)
+    ids = []
+    for document, outcome in zip(batch, answer["results"], strict=True):
+        if outcome["status"] == "error":
+            said = outcome["error"]["detail"]
+            raise EvaluationError(f"document {document.source_doc_id!r} was refused: {said}")
+        ids.append(outcome["id"])
+    return ids
+
+
+def _batches(documents: Sequence[Document]) -> Iterator[list[Document]]:
+    """Batches within the route's limits of items and bytes."""
+    batch: list[Document] = []
+    size = 0
+    for document in documents:
+        weight = len(document.content.encode())
+        if batch and (len(batch) == _BATCH_ITEMS or size + weight > _BATCH_BYTES):
+            yield batch
+            batch, size = [], 0
+        batch.append(document)
+        size += weight
+    if batch:
+        yield batch
