@@ -98,6 +98,7 @@ class FragmentService:
                 prepared.known[position] = error
                 continue
             prepared.items[position] = _Item(item, preparation.content_hash(item.content), times, uuid7())
+        _refuse_reused_keys(prepared)
         await self._settle_existing(tenant, prepared)
         await self._embed(prepared)
         return prepared
@@ -241,7 +242,7 @@ class _Existing:
         if row is None:
             return None
         if row.content_hash != item.hash:
-            return StrataError("idempotency_key_reused", "this idempotency_key belongs to another content")
+            return _key_reused()
         fragment_id: UUID = row.id
         return fragment_id
 
@@ -252,6 +253,20 @@ class _Existing:
             order.index(getattr(wanted, name)) > order.index(getattr(row, name))
             for name, order in preparation.CLASSIFICATION_ORDERS.items()
         )
+
+
+def _key_reused() -> StrataError:
+    return StrataError("idempotency_key_reused", "this idempotency_key belongs to another content")
+
+
+def _refuse_reused_keys(prepared: PreparedFragments) -> None:
+    """Of the items of one batch that share a key, the first decides its content."""
+    contents: dict[str, bytes] = {}
+    for position, item in list(prepared.items.items()):
+        key = item.data.idempotency_key
+        if key is not None and contents.setdefault(key, item.hash) != item.hash:
+            prepared.known[position] = _key_reused()
+            del prepared.items[position]
 
 
 async def _find_existing(unit: UnitOfWork, items: Any) -> Sequence[sa.Row[Any]]:
