@@ -10,7 +10,7 @@ from typing import Any, Final
 from rich.text import Text
 
 from app.cli.output import out, print_table
-from app.cli.text import content_of, memory_of, one_line, snippet
+from app.cli.text import content_of, memory_of, number, one_line, snippet
 
 Json = Mapping[str, Any]
 _BAR: Final = 24
@@ -193,7 +193,7 @@ def _print_hits(answer: Json, explain: Json, question: str) -> None:
 
 def _print_candidate(rank: str, candidate: Json, fusion: Json, largest: float) -> None:
     parts = contributions(candidate, fusion)
-    text = Text(f"{rank}  {candidate['final_score']:.3f}  ")
+    text = Text(f"{rank}  {number(candidate['final_score'])}  ")
     text.append_text(bar(parts or {"other": candidate["final_score"]}, largest))
     for name, rank_field, score_field, unit in (
         ("meaning", "semantic_rank", "semantic_score", "cosine"),
@@ -201,11 +201,11 @@ def _print_candidate(rank: str, candidate: Json, fusion: Json, largest: float) -
     ):
         place = f"#{candidate[rank_field]}" if candidate.get(rank_field) else "not ranked"
         score = candidate.get(score_field)
-        part = f" {parts[name]:.3f}" if name in parts else ""
+        part = f" {number(parts[name])}" if name in parts else ""
         measured = "" if score is None else f", {unit} {score:.2f}"
         text.append(f"  {name}{part} ({place}{measured})", style=_STYLES[name][1])
     if "other" in parts:
-        text.append(f"  other {parts['other']:+.3f}", style=_STYLES["other"][1])
+        text.append(f"  other {number(parts['other'])}", style=_STYLES["other"][1])
     out.print(text, soft_wrap=True)
 
 

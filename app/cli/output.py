@@ -24,7 +24,7 @@ def print_json(value: Any) -> None:
 
 def print_table(columns: list[str], rows: list[list[str]], *, whole: Container[str] = ()) -> None:
     """A table that fits the terminal; columns named in ``whole`` are never folded."""
-    table = Table(box=None, header_style="bold", pad_edge=False)
+    table = Table(box=None, header_style="bold", pad_edge=False, show_header=any(columns))
     for column in columns:
         table.add_column(column, overflow="fold", no_wrap=column in whole)
     for row in rows:

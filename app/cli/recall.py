@@ -9,7 +9,7 @@ from app.cli.access import KeyOption, ProfileOption, Target, TeamOption, UrlOpti
 from app.cli.explanation import print_explanation
 from app.cli.filters import instant
 from app.cli.output import fail, out, print_json, print_table
-from app.cli.text import age, content_of, memory_of, snippet
+from app.cli.text import age, content_of, memory_of, number, snippet
 from app.errors import StrataError
 from app.http.bodies import decode_item
 from app.recall.schemas import PolicyName, RecallInput
@@ -58,7 +58,7 @@ def recall(
     _print_notes(answer)
     if explain:
         print_explanation(answer, question)
-    else:
+    elif answer["results"]:
         _print_hits(answer["results"], question)
 
 
@@ -69,7 +69,7 @@ def _print_hits(hits: list[dict[str, Any]], question: str) -> None:
         [
             [
                 str(hit["rank"]),
-                f"{hit['final_score']:.3f}",
+                number(hit["final_score"]),
                 _place(hit["semantic_rank"]),
                 _place(hit["keyword_rank"]),
                 snippet(content_of(hit), question, _SNIPPET),

@@ -31,6 +31,11 @@ def age(then: str | None, now: datetime) -> str:
     return "now"
 
 
+def number(value: float) -> str:
+    """A score with four digits that tell: ``23.07``, ``0.01639``."""
+    return f"{value:#.4g}"
+
+
 def one_line(text: str, width: int) -> str:
     """The beginning of a text as one line of at most ``width`` characters."""
     folded = _SPACE.sub(" ", text).strip()

@@ -21,6 +21,9 @@ from app.http.fields import TEXT_PATTERN
 
 _PARSER: Final = MarkdownIt("commonmark").enable("table")
 _FRONT_MATTER: Final = re.compile(r"---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
+MAX_FRONT_MATTER: Final = 1_500
+"""Bytes of JSON; it goes into the metadata of every piece, which hold 4,096."""
+
 _WHOLE: Final = ("fence", "code_block", "html_block", "table")
 _CODE: Final = ("fence", "code_block")
 _VISIBLE: Final = re.compile(TEXT_PATTERN)
@@ -99,7 +102,9 @@ def _front_matter(text: str) -> tuple[dict[str, Any], int]:
         value = msgspec.to_builtins(yaml.safe_load(match[1]), str_keys=True)
     except (yaml.YAMLError, TypeError, ValueError, RecursionError):
         return {}, 0
-    return (value, match.end()) if isinstance(value, dict) and value else ({}, 0)
+    if not isinstance(value, dict) or not value or len(msgspec.json.encode(value)) > MAX_FRONT_MATTER:
+        return {}, 0
+    return value, match.end()
 
 
 def _sections(

@@ -17,6 +17,9 @@ from app.http.bodies import decode_item
 from app.memory import preparation
 from app.memory.schemas import FragmentInput
 
+MAX_TITLE_CHARACTERS: Final = 100
+"""Of a heading in the metadata; the piece that it heads has it whole."""
+
 MAX_LABELS: Final = 20
 MAX_LABEL_CHARACTERS: Final = 64
 MAX_KEY_CHARACTERS: Final = 128
@@ -122,7 +125,7 @@ def _fragment_of_piece(
 ) -> FragmentInput:
     metadata: dict[str, Any] = {"path": path, "lines": f"{piece.first_line}-{piece.last_line}"}
     if piece.headings:
-        metadata["headings"] = list(piece.headings)
+        metadata["headings"] = [title[:MAX_TITLE_CHARACTERS] for title in piece.headings]
     if front_matter:
         metadata["front_matter"] = front_matter
     # The same piece of the same file has the same key, wherever its lines have moved.

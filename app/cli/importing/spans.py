@@ -112,7 +112,7 @@ def line_range(starts: Sequence[int], span: Span) -> tuple[int, int]:
 
 
 def _best_cut(text: str, start: int, end: int) -> int:
-    middle = start + (end - start) // 2
+    middle = start + max(1, (end - start) // 2)
     if (line_end := text.rfind("\n", middle, end)) >= 0:
         return line_end + 1
     sentences = [match.end() for match in _SENTENCE_END.finditer(text, middle, end)]

@@ -25,6 +25,7 @@ class Watch:
     """
 
     def __init__(self, files: Sequence[SourceFile | Skipped]) -> None:
+        self._size = sum(file.size for file in files)
         self._progress = Progress(
             TextColumn("{task.description}"),
             BarColumn(),
@@ -34,9 +35,7 @@ class Watch:
             console=err,
             disable=not err.is_terminal,
         )
-        self._task = self._progress.add_task(
-            "starting", total=sum(file.size for file in files) or None, items=0, rate=0.0
-        )
+        self._task = self._progress.add_task("starting", total=self._size, items=0, rate=0.0)
         self._items = 0
         self._began = time.perf_counter()
         self.seconds = 0.0
@@ -48,6 +47,9 @@ class Watch:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if kind is None:
+            # Blank lines and rounding leave a little of the bar.
+            self._progress.update(self._task, completed=self._size)
         self._progress.stop()
         self.seconds = time.perf_counter() - self._began
 
