@@ -8,6 +8,7 @@ import httpx
 import psycopg
 import pytest
 import sqlalchemy as sa
+from pgvector import HalfVector
 
 from app.db.engine import create_engine
 from app.db.unit_of_work import Database, Tenant
@@ -242,31 +243,28 @@ async def test_meaning_far_apart_in_a_long_text_is_found(fresh_database: TestDat
         team = (await services.tenancy.create_team(SYSTEM, "readers", services.space_id)).team_id
         profile = await services.tenancy.create_profile(SYSTEM, team, ProfileInput(name="library"))
         tenant = Tenant(team, profile.id)
-        texts = [
-            LONG,
-            "Lunch is served at noon.",
-            "The server room needs cooling.",
-            "The office opens at nine.",
-        ]
-        items = [FragmentInput(content=text) for text in texts]
-        prepared = await services.fragments.prepare(tenant, services.space_id, items)
+        prepared = await services.fragments.prepare(tenant, services.space_id, [FragmentInput(content=LONG)])
         async with services.database.tenant(tenant) as unit:
-            stored = await services.fragments.store(unit, SYSTEM, "english", prepared)
-            windows = await unit.execute(
-                sa.text("SELECT count(*), max(window_index) FROM vectors WHERE ref_id = :id"),
-                {"id": stored[0].id},
-            )
-            count, last = windows.one()
-        assert count == last + 1 >= 15
-        for query in ("a bird that lives in a tower", "an otter resting below a bridge"):
+            [stored] = await services.fragments.store(unit, SYSTEM, "english", prepared)
+        nearest = []
+        for query in ("a falcon's nest in a tower", "an otter asleep below a bridge"):
+            vector = HalfVector(await services.embeddings.embed_query(query))
+            async with services.database.tenant(tenant) as unit:
+                windows = await unit.execute(
+                    sa.text("SELECT window_index FROM vectors ORDER BY embedding <=> :question"),
+                    {"question": vector},
+                )
+                nearest.append(list(windows.scalars()))
             result = await services.recall.recall(
                 tenant,
                 space_id=services.space_id,
                 text_search_config="english",
                 request=RecallInput(query=query),
             )
-            [hit] = [hit for hit in result.results if hit.id == stored[0].id]
-            assert hit.semantic_rank == 1
+            assert [(hit.id, hit.semantic_rank) for hit in result.results] == [(stored.id, 1)]
+        count = len(nearest[0])
+        assert count >= 15
+        assert [order[0] for order in nearest] == [0, count - 1]
 
 
 async def test_a_retracted_fragment_is_readable_and_never_recalled(
