@@ -5,18 +5,19 @@ import sqlalchemy as sa
 from app.db.unit_of_work import UnitOfWork
 
 _CLAIM = sa.text("SELECT pg_try_advisory_xact_lock(hashtextextended('strata.compaction ' || :profile, 0))")
-# One statement sees one snapshot: what it deletes is what it sums. By ctid, because a join planned without statistics
-# compares every lexeme with every row; only compaction deletes single rows, and it holds the lock above.
+# A nested loop compares every repeated lexeme with every row: that is what the planner takes before the first ANALYZE.
+_NO_NESTED_LOOPS = sa.text("SELECT set_config('enable_nestloop', 'off', true)")
+# One statement sees one snapshot: what it deletes is what it sums.
 _LEXEMES = sa.text(
     """
-    WITH folded AS (
-        DELETE FROM lexeme_statistics WHERE ctid = ANY (ARRAY(
-            SELECT place FROM (
-                SELECT ctid AS place, documents, count(*) OVER (PARTITION BY kind, lexeme) AS changes
-                FROM lexeme_statistics WHERE team_id = :team AND profile_id = :profile) c
-            WHERE changes > 1 OR documents = 0))
-        AND team_id = :team AND profile_id = :profile
-        RETURNING kind, lexeme, documents)
+    WITH repeated AS (
+        SELECT kind, lexeme FROM lexeme_statistics
+        WHERE team_id = :team AND profile_id = :profile
+        GROUP BY kind, lexeme HAVING count(*) > 1 OR sum(documents) = 0),
+    folded AS (
+        DELETE FROM lexeme_statistics s USING repeated r
+        WHERE s.team_id = :team AND s.profile_id = :profile AND s.kind = r.kind AND s.lexeme = r.lexeme
+        RETURNING s.kind, s.lexeme, s.documents)
     INSERT INTO lexeme_statistics (team_id, profile_id, kind, lexeme, documents)
     SELECT :team, :profile, kind, lexeme, sum(documents) FROM folded
     GROUP BY kind, lexeme HAVING sum(documents) <> 0
@@ -48,6 +49,7 @@ async def compact(unit: UnitOfWork) -> None:
     claimed = await unit.execute(_CLAIM, {"profile": str(unit.tenant.profile)})
     if not claimed.scalar_one():
         return
+    await unit.execute(_NO_NESTED_LOOPS)
     await unit.execute(_LEXEMES, tenant)
     await unit.execute(_COLLECTIONS, tenant)
 

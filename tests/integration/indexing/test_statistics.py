@@ -39,7 +39,8 @@ DOCUMENTS = sa.text(
 )
 VECTORS = sa.text("SELECT count(*) FROM vectors WHERE team_id = :t AND profile_id = :p")
 FREQUENCIES = sa.text(
-    "SELECT lexeme, sum(documents) AS documents FROM lexeme_statistics WHERE team_id = :t AND profile_id = :p GROUP BY 1"
+    "SELECT lexeme, sum(documents) AS documents, count(*) AS changes FROM lexeme_statistics"
+    " WHERE team_id = :t AND profile_id = :p GROUP BY 1"
 )
 TOTALS = sa.text(
     "SELECT sum(documents), sum(tokens), sum(tokens_squared), sum(vectors) FROM collection_statistics"
@@ -58,13 +59,18 @@ async def recounted(services: Services, tenant: Tenant) -> tuple[Counter[str], t
     return frequencies, (len(documents), sum(lengths), sum(n * n for n in lengths), vectors)
 
 
-async def kept(services: Services, tenant: Tenant) -> tuple[Counter[str], tuple[int, ...]]:
-    """The same from the statistics."""
-    mine = {"t": tenant.team_id, "p": tenant.profile_id}
+async def kept_lexemes(services: Services, tenant: Tenant) -> tuple[Counter[str], int]:
+    """Document frequencies from the statistics, and the number of rows that hold them."""
     async with services.database.tenant(tenant) as unit:
-        rows = await unit.execute(FREQUENCIES, mine)
-        frequencies = Counter({row.lexeme: int(row.documents) for row in rows if row.documents})
-        totals = (await unit.execute(TOTALS, mine)).one()
+        rows = (await unit.execute(FREQUENCIES, {"t": tenant.team_id, "p": tenant.profile_id})).all()
+    return Counter({row.lexeme: int(row.documents) for row in rows if row.documents}), sum(r.changes for r in rows)
+
+
+async def kept(services: Services, tenant: Tenant) -> tuple[Counter[str], tuple[int, ...]]:
+    """The same as `recounted`, from the statistics."""
+    frequencies, _ = await kept_lexemes(services, tenant)
+    async with services.database.tenant(tenant) as unit:
+        totals = (await unit.execute(TOTALS, {"t": tenant.team_id, "p": tenant.profile_id})).one()
     return frequencies, tuple(int(value) for value in totals)
 
 
@@ -133,6 +139,21 @@ async def test_compaction_keeps_every_sum(services: Services, member: Any) -> No
     async with services.database.tenant(tenant) as unit:
         assert await pending_changes(unit) == (1, 0)
     assert await kept(services, tenant) == before == await recounted(services, tenant)
+
+
+async def test_a_large_vocabulary_is_compacted_before_the_first_analyze(services: Services, member: Any) -> None:
+    """40,000 changes of 20,000 lexemes in a table that the planner knows nothing of; quadratic work would time out."""
+    tenant = Tenant(member.team_id, member.profile_id)
+    insert = sa.text(
+        "INSERT INTO lexeme_statistics (team_id, profile_id, kind, lexeme, documents)"
+        " SELECT :t, :p, 1, 'w' || n % 20000, 1 FROM generate_series(1, 40000) AS n"
+    )
+    async with services.database.tenant(tenant) as unit:
+        await unit.execute(insert, {"t": tenant.team_id, "p": tenant.profile_id})
+    async with services.database.tenant(tenant) as unit:
+        await compact(unit)
+    frequencies, rows = await kept_lexemes(services, tenant)
+    assert (frequencies, rows) == ({f"w{n}": 2 for n in range(20_000)}, 20_000)
 
 
 async def test_maintenance_is_asked_for_after_many_writes_and_puts_the_index_in_order(
