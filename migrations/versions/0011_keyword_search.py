@@ -48,12 +48,14 @@ BEGIN
            string_agg(format('$3[%1$s] * f%1$s / (f%1$s + normal)', n), ' + ' ORDER BY n)
     INTO frequency_columns, frequency_list, score_sum
     FROM generate_series(1, cardinality(terms)) AS n;
-    -- The fences (OFFSET 0) leave GIN the only index for the selection, and detoast each tsvector once.
+    -- The fences (OFFSET 0) leave GIN the only index for the selection. A tsvector that may be stored out of line is
+    -- copied, which fetches it once instead of once a term; short ones lie in the row, and a copy would double the work.
     RETURN QUERY EXECUTE format(
         'SELECT id, score, ARRAY[%2$s] FROM ('
         '  SELECT id, (%3$s)::float8 AS score, %2$s FROM ('
         '    SELECT id, $8 * (1 - $9 + $9 * length / $10) AS normal, %1$s FROM ('
-        '      SELECT c.id, c.length, setweight(c.lexemes, ''D'') AS lexemes FROM ('
+        '      SELECT c.id, c.length, CASE WHEN pg_column_size(c.lexemes) > 1900 THEN setweight(c.lexemes, ''D'')'
+        '                                  ELSE c.lexemes END AS lexemes FROM ('
         '        SELECT s.* FROM public.search_documents s WHERE s.lexemes @@ $7 OFFSET 0) c'
         '      WHERE c.team_id = $4 AND c.profile_id = $5 AND c.kind = $6'
         '        AND ($11 IS NULL OR ((c.valid_from IS NULL OR c.valid_from <= $11)'

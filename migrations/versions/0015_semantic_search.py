@@ -116,9 +116,7 @@ BEGIN
 END
 $function$
 """
-SIGNATURE = (
-    "semantic_search(smallint, smallint, halfvec, timestamptz, timestamptz, text[], text[], integer)"
-)
+SIGNATURE = "semantic_search(smallint, smallint, halfvec, timestamptz, timestamptz, text[], text[], integer)"
 
 
 def upgrade() -> None:
