@@ -18,6 +18,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+
 @dataclass(frozen=True, slots=True)
 class Caps:
     """Bounds of the work of one keyword search.

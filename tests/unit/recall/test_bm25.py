@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from pytest import approx  # noqa: PT013 - reads as arithmetic
 
 from app.recall import bm25
-from app.recall.bm25 import Caps, Selection, TermWeight
+from app.recall.bm25 import Caps, TermWeight
 
 CAPS = Caps(first=100, work=1_000, terms=8)
 
@@ -124,7 +124,9 @@ def test_no_document_outside_the_selections_is_among_the_best(
     candidates = matching(selection.groups)
     found = sorted((scores[index] for index in candidates), reverse=True)
     if selection.groups and not bm25.is_exact(found, selection.bound, depth):
-        rest = bm25.select_rest(weighed, len(documents), found[depth - 1] if len(found) >= depth else 0.0, caps)
+        rest = bm25.select_rest(
+            weighed, len(documents), found[depth - 1] if len(found) >= depth else 0.0, caps
+        )
         assert rest is not None
         candidates |= matching(rest.groups)
     best = [value for value in sorted(scores, reverse=True)[:depth] if value > 0]
