@@ -34,6 +34,9 @@ from app.tenancy.service import TenancyService
 
 DATABASE_NAME: Final = "strata"
 DEFAULT_GRAPHS: Final = 32
+API_VARIABLE: Final = "STRATA_DATABASE_URL"
+OWNER_VARIABLE: Final = "STRATA_OWNER_DATABASE_URL"
+_OPENAI_SETTINGS: Final = ("embedding_base_url", "embedding_model", "embedding_dimension")
 
 
 class StartupError(Exception):
@@ -80,8 +83,42 @@ def _initialise(superuser_url: str) -> None:
         set_up_roles(connection, database=DATABASE_NAME, owner_password=None, api_password=None)
 
 
+@contextmanager
+def explained_refusal(variable: str) -> Iterator[None]:
+    """Tell in one sentence why a database that ``variable`` names cannot be used.
+
+    Raises:
+        StartupError: it is not there, or refuses the role, the password or the database's name.
+    """
+    try:
+        yield
+    except sa.exc.OperationalError as error:
+        # A failed connection has no SQLSTATE; a refused statement does, and is another matter.
+        if getattr(error.orig, "sqlstate", None) is not None:
+            raise
+        raise StartupError(
+            f"the database cannot be reached: {first_line(error)}", f"Check {variable}."
+        ) from error
+
+
+def first_line(error: sa.exc.DBAPIError) -> str:
+    """What the database or its driver says, without the details that may quote rows."""
+    return str(error.orig).strip().partition("\n")[0]
+
+
 def embedding_service(settings: Settings) -> EmbeddingService:
-    """Service of the configured embedder; nothing is loaded yet."""
+    """Service of the configured embedder; nothing is loaded yet.
+
+    Raises:
+        StartupError: a setting that the embedder needs is missing.
+    """
+    if settings.embedder == "openai":
+        needed = {name: getattr(settings, name) for name in _OPENAI_SETTINGS}
+        if not all(needed.values()):
+            names = ", ".join(f"STRATA_{name.upper()}" for name in needed)
+            raise StartupError(
+                f"STRATA_EMBEDDER=openai needs {names}", "See the configuration table in the README."
+            )
     api_key = settings.embedding_api_key
     options = EmbedderOptions(
         model=settings.embedding_model,
@@ -115,28 +152,23 @@ def ensure_space(owner_url: str, descriptor: EmbeddingDescriptor, graphs: int = 
 
 def _checked_space(urls: DatabaseUrls, descriptor: EmbeddingDescriptor) -> int:
     engine = sa.create_engine(sqlalchemy_url(urls.api), poolclass=sa.NullPool)
-    try:
-        with engine.connect() as connection:
-            for finding in check_database(connection):
-                if not finding.ok:
-                    raise StartupError(f"{finding.name}: {finding.found}", finding.remedy)
-            if urls.owner is not None:
-                return ensure_space(urls.owner, descriptor)
-            space = connection.scalar(
-                sa.text("SELECT id FROM embedding_spaces WHERE key = :key AND dimension = :dimension"),
-                {"key": descriptor.key, "dimension": descriptor.dimension},
-            )
-    except sa.exc.OperationalError as error:
-        reason = str(error.orig).strip().splitlines()[0]
-        raise StartupError(f"the database does not answer: {reason}", "Check STRATA_DATABASE_URL.") from error
-    finally:
-        engine.dispose()
-    if space is None:
-        raise StartupError(
-            f"the database has no embedding space {descriptor.key!r} of dimension {descriptor.dimension}",
-            "Run `strata db upgrade` with the same STRATA_EMBEDDER settings and STRATA_OWNER_DATABASE_URL.",
+    with explained_refusal(API_VARIABLE), engine.connect() as connection:
+        for finding in check_database(connection):
+            if not finding.ok:
+                raise StartupError(f"{finding.name}: {finding.found}", finding.remedy)
+        space = connection.scalar(
+            sa.text("SELECT id FROM embedding_spaces WHERE key = :key AND dimension = :dimension"),
+            {"key": descriptor.key, "dimension": descriptor.dimension},
         )
-    return int(space)
+    if space is not None:
+        return int(space)
+    if urls.owner is not None:
+        with explained_refusal(OWNER_VARIABLE):
+            return ensure_space(urls.owner, descriptor)
+    raise StartupError(
+        f"the database has no embedding space {descriptor.key!r} of dimension {descriptor.dimension}",
+        "Run `strata db upgrade` with the same STRATA_EMBEDDER settings and STRATA_OWNER_DATABASE_URL.",
+    )
 
 
 @asynccontextmanager
@@ -192,7 +224,7 @@ def build_services(
         authentication=Authentication(database),
         rate_limiter=RateLimiter(settings.rate_limit_per_minute),
         writes=WriteExecutor(database),
-        tenancy=TenancyService(database, indexing.forget_profile),
+        tenancy=TenancyService(database, indexing.forget_profile, indexing.erase_some),
         fragments=fragments,
         recall=RecallService(database, embeddings, indexing, fragments),
     )

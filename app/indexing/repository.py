@@ -159,6 +159,32 @@ async def _add_statistics(
     )
 
 
+async def erase_some(unit: UnitOfWork, limit: int) -> int:
+    """Delete up to ``limit`` search documents of the unit's profile with their vectors; statistics are left behind."""
+    chosen = (
+        sa.select(SearchDocument.id)
+        .where(
+            SearchDocument.team_id == unit.tenant.team_id, SearchDocument.profile_id == unit.tenant.profile
+        )
+        .limit(limit)
+    )
+    deleted = await unit.execute(
+        sa.delete(SearchDocument)
+        .where(SearchDocument.team_id == unit.tenant.team_id, SearchDocument.id.in_(chosen))
+        .returning(SearchDocument.id)
+    )
+    ids = deleted.scalars().all()
+    await unit.execute(
+        sa.delete(Vector).where(
+            Vector.team_id == unit.tenant.team_id,
+            Vector.profile_id == unit.tenant.profile,
+            Vector.kind.in_(list(Kind)),
+            Vector.ref_id.in_(ids),
+        )
+    )
+    return len(ids)
+
+
 async def forget_profile(unit: UnitOfWork) -> None:
     """Delete everything that is derived from the unit's profile."""
     for table in (SearchDocument, Vector, LexemeStatistic, CollectionStatistic, VectorPlacement):

@@ -14,6 +14,7 @@ AskForMaintenance = Callable[[Tenant, int], Awaitable[None]]
 # Uncompacted changes cost each keyword search a little; these many cost it well below a millisecond.
 MAX_CHANGES: Final = 200
 MAX_DOCUMENTS: Final = 5_000
+ERASE_BATCH: Final = 2_000
 
 
 class IndexingService:
@@ -54,6 +55,13 @@ class IndexingService:
         changes, documents = await compaction.pending_changes(unit)
         if changes >= MAX_CHANGES or documents >= MAX_DOCUMENTS:
             unit.after_commit.append(partial(self._ask_for_maintenance, unit.tenant, self.space_id))
+
+    async def erase_some(self, unit: UnitOfWork) -> int:
+        """Erase one transaction's worth of a profile that is to be forgotten; 0 when nothing is left.
+
+        A large profile takes longer than one statement may.
+        """
+        return await repository.erase_some(unit, ERASE_BATCH)
 
     async def forget_profile(self, unit: UnitOfWork) -> None:
         """Erase all that is derived from the unit's profile."""

@@ -33,6 +33,7 @@ from app.tenancy.schemas import (
 )
 
 ForgetProfile = Callable[[UnitOfWork], Awaitable[None]]
+EraseSome = Callable[[UnitOfWork], Awaitable[int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +51,13 @@ class TenancyService:
     Args:
         database: Where units of work come from.
         forget_profile: Erases what other packages hold of the unit's profile; called before the profile is deleted.
+        erase_some: Erases a part of it that fits one transaction, and returns how much; called before, until it is 0.
     """
 
-    def __init__(self, database: Database, forget_profile: ForgetProfile) -> None:
+    def __init__(self, database: Database, forget_profile: ForgetProfile, erase_some: EraseSome) -> None:
         self._database = database
         self._forget_profile = forget_profile
+        self._erase_some = erase_some
 
     async def create_team(self, actor: Actor, name: str, space_id: int) -> TeamCreated:
         """Create a team with a first key that has every scope.
@@ -212,6 +215,10 @@ class TenancyService:
             raise not_found("profile")
 
     async def _erase_profile(self, actor: Actor, tenant: Tenant) -> bool:
+        erased = 1
+        while erased:
+            async with self._database.tenant(tenant) as unit:
+                erased = await self._erase_some(unit)
         async with self._database.tenant(tenant) as unit:
             await self._forget_profile(unit)
             if not await repository.delete_profile(unit, tenant.profile):

@@ -167,3 +167,12 @@ async def test_maintenance_is_asked_for_after_many_writes_and_puts_the_index_in_
         changes, _ = await pending_changes(unit)
     assert changes < 10
     assert await kept(services, tenant) == await recounted(services, tenant)
+
+
+async def test_a_large_profile_is_erased_in_parts_and_wholly(services: Services, member: Any) -> None:
+    tenant = Tenant(member.team_id, member.profile_id)
+    for n in range(5):
+        await write(services, tenant, [f"harbour {n} {k}" for k in range(500)])
+    await services.tenancy.delete_profile(SYSTEM, tenant)
+    assert await recounted(services, tenant) == (Counter(), (0, 0, 0, 0))
+    assert await kept_lexemes(services, tenant) == (Counter(), 0)
