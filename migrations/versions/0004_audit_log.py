@@ -42,6 +42,7 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("team_id", "id", name="audit_log_pkey"),
     )
     op.execute(REFUSE)
+    op.execute("REVOKE ALL ON FUNCTION refuse_audit_change() FROM PUBLIC")
     op.execute(
         "CREATE TRIGGER audit_log_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON audit_log"
         " FOR EACH STATEMENT EXECUTE FUNCTION refuse_audit_change()"
