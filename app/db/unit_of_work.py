@@ -4,8 +4,8 @@ Row-level security reads the tenant from two transaction-local settings. A unit 
 its end, and rolls back on any error; repositories never commit.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple, cast
 from uuid import UUID
@@ -40,6 +40,26 @@ class Tenant:
         return self.profile_id
 
 
+class Statement(NamedTuple):
+    """A statement in the driver's own form, for the hot read path."""
+
+    sql: str
+    parameters: Mapping[str, Any] | Sequence[Any] = ()
+
+
+@contextmanager
+def wrapped_errors(dialect: sa.Dialect) -> Iterator[None]:
+    """The driver's errors as SQLAlchemy wraps its own, so that callers know one kind.
+
+    Raises:
+        sqlalchemy.exc.DBAPIError: the driver raised.
+    """
+    try:
+        yield
+    except psycopg.Error as error:
+        raise sa.exc.DBAPIError.instance(None, None, error, psycopg.Error, dialect=dialect) from error
+
+
 class UnitOfWork:
     """A transaction bound to ``tenant``; repositories run their statements through it.
 
@@ -60,12 +80,11 @@ class UnitOfWork:
         """Run one statement inside the transaction."""
         return await self.connection.execute(statement, parameters)
 
-
-class Statement(NamedTuple):
-    """A statement in the driver's own form, for the hot read path."""
-
-    sql: str
-    parameters: Mapping[str, Any] | Sequence[Any] = ()
+    async def execute_in_driver(self, statement: Statement) -> None:
+        """Run a statement in the driver's own form inside the same transaction, for values that it sends best."""
+        with wrapped_errors(self.connection.dialect):
+            driver = (await self.connection.get_raw_connection()).driver_connection
+            await cast("psycopg.AsyncConnection[Any]", driver).execute(statement.sql, statement.parameters)
 
 
 class ReadUnit:
@@ -134,13 +153,12 @@ class Database:
             connection = await plain.execution_options(isolation_level="AUTOCOMMIT")
             driver = (await connection.get_raw_connection()).driver_connection
             try:
-                yield cast("psycopg.AsyncConnection[Any]", driver)
-            except psycopg.Error as error:
-                if isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
+                with wrapped_errors(self.engine.dialect):
+                    yield cast("psycopg.AsyncConnection[Any]", driver)
+            except sa.exc.DBAPIError as error:
+                if isinstance(error.orig, psycopg.OperationalError | psycopg.InterfaceError):
                     await connection.invalidate(error)
-                raise sa.exc.DBAPIError.instance(
-                    None, None, error, psycopg.Error, dialect=self.engine.dialect
-                ) from error
+                raise
 
     @asynccontextmanager
     async def operator(self) -> AsyncIterator[AsyncConnection]:

@@ -8,10 +8,9 @@ from uuid import UUID
 import msgspec
 import sqlalchemy as sa
 from pgvector import HalfVector
-from pgvector.sqlalchemy import HALFVEC
 from sqlalchemy.dialects import postgresql as pg
 
-from app.db.unit_of_work import UnitOfWork
+from app.db.unit_of_work import Statement, UnitOfWork
 from app.indexing.entries import CollectionTotals, IndexEntry
 from app.indexing.models import (
     CollectionStatistic,
@@ -36,18 +35,13 @@ _INSERT_DOCUMENTS = sa.text(
         valid_from timestamptz, valid_to timestamptz, recorded_at timestamptz, recorded_to timestamptz)
     """
 )
-_INSERT_VECTORS = sa.text(
-    """
+# In the driver's own form: %b sends the vectors in binary, which neither side has to print or parse.
+_INSERT_VECTORS = """
     INSERT INTO vectors (team_id, profile_id, kind, ref_id, window_index, space_id, graph, embedding)
-    SELECT :team, :profile, v.kind, v.ref_id, v.window_index, :space, 0, v.embedding
-    FROM unnest(:kinds, :refs, :windows, :embeddings) AS v (kind, ref_id, window_index, embedding)
-    """
-).bindparams(
-    sa.bindparam("kinds", type_=pg.ARRAY(sa.SmallInteger)),
-    sa.bindparam("refs", type_=pg.ARRAY(pg.UUID(as_uuid=True))),
-    sa.bindparam("windows", type_=pg.ARRAY(sa.SmallInteger)),
-    sa.bindparam("embeddings", type_=pg.ARRAY(HALFVEC())),
-)
+    SELECT %(team)s, %(profile)s, v.kind, v.ref_id, v.window_index, %(space)s, 0, v.embedding
+    FROM unnest(%(kinds)s::smallint[], %(refs)s::uuid[], %(windows)s::smallint[], %(embeddings)b::halfvec[])
+         AS v (kind, ref_id, window_index, embedding)
+"""
 _INSERT_LEXEMES = sa.text(
     """
     INSERT INTO lexeme_statistics (team_id, profile_id, kind, lexeme, documents)
@@ -79,16 +73,18 @@ async def insert_entries(unit: UnitOfWork, entries: Sequence[IndexEntry], space_
     ]
     await unit.execute(_INSERT_DOCUMENTS, {**tenant, "rows": msgspec.json.encode(rows).decode()})
     windows = [(entry, index) for entry in entries for index in range(len(entry.vectors))]
-    await unit.execute(
-        _INSERT_VECTORS,
-        {
-            **tenant,
-            "space": space_id,
-            "kinds": [int(entry.kind) for entry, _ in windows],
-            "refs": [entry.id for entry, _ in windows],
-            "windows": [index for _, index in windows],
-            "embeddings": [HalfVector(entry.vectors[index]) for entry, index in windows],
-        },
+    await unit.execute_in_driver(
+        Statement(
+            _INSERT_VECTORS,
+            {
+                **tenant,
+                "space": space_id,
+                "kinds": [int(entry.kind) for entry, _ in windows],
+                "refs": [entry.id for entry, _ in windows],
+                "windows": [index for _, index in windows],
+                "embeddings": [HalfVector(entry.vectors[index]) for entry, index in windows],
+            },
+        )
     )
     for kind in sorted({entry.kind for entry in entries}):
         chosen = [entry for entry in entries if entry.kind is kind]
