@@ -1,7 +1,7 @@
 """The branches of a recall: each takes its own unit of work, for as long as its statements run and no longer."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from app.db.unit_of_work import Database, ReadUnit, Statement, Tenant
 from app.indexing.entries import CollectionTotals
@@ -21,6 +21,7 @@ class KeywordOutcome:
         identified: Candidates that hold an identifier of the query.
         weights: Scored terms, rarest first; aligned with each hit's frequencies.
         exact: Whether the best ten are proven to be those of an exhaustive search.
+        documents: How many memories hold each of the query's terms and identifiers; absent means none.
     """
 
     hits: tuple[KeywordHit, ...]
@@ -29,6 +30,7 @@ class KeywordOutcome:
     totals: CollectionTotals
     selection: bm25.Selection
     exact: bool
+    documents: Mapping[str, int] = field(default_factory=dict)
 
 
 async def keyword_branch(
@@ -61,7 +63,7 @@ async def keyword_branch(
         )
         held = [term for term in identifiers if 0 < frequencies.get(term, 0) <= policy.caps.first]
         search = _Search(query, weights, totals, held if weights else [], policy.caps, depth)
-        return await _searched(unit, search)
+        return replace(await _searched(unit, search), documents=frequencies)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 from uuid import UUID
 
-from app.recall import fusion
+from app.recall import fusion, tiers
+from app.recall.adjustments import Note
 from app.recall.branches import KeywordOutcome
 from app.recall.policy import RankingPolicy
 from app.recall.repository import KeywordHit, Neighbours
@@ -23,6 +24,10 @@ class Candidate(NamedTuple):
         keyword_score: BM25 score, where a keyword search found it.
         semantic_evidence: Nats of evidence (`app.recall.fusion`); the same of the keyword branch.
         coverage: Share of the query's known weight that it holds.
+        tier: Effective tier (`app.recall.tiers`).
+        anchors: Anchors of the query that it holds.
+        notes: The adjustments that made ``final_score`` of ``base_score``.
+        dropped: Why it left the list, if it did.
     """
 
     id: UUID
@@ -35,6 +40,10 @@ class Candidate(NamedTuple):
     semantic_evidence: float | None = None
     keyword_evidence: float | None = None
     coverage: float | None = None
+    tier: float = tiers.FRAGMENT
+    anchors: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
+    dropped: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

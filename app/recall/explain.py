@@ -3,8 +3,9 @@
 from typing import Any
 
 from app.lexical.analysis import AnalyzedQuery
+from app.recall.abstention import Verdict
 from app.recall.branches import KeywordOutcome
-from app.recall.candidates import Candidate
+from app.recall.ranking import Parsed, Ranking
 from app.recall.repository import Neighbours
 
 
@@ -13,7 +14,10 @@ def describe(
     keyword: KeywordOutcome,
     semantic: Neighbours,
     fusion: dict[str, float | str],
-    candidates: list[Candidate],
+    ranked: Ranking,
+    *,
+    parsed: Parsed,
+    verdict: Verdict,
 ) -> dict[str, Any]:
     """The explanation of one recall; plain JSON values only."""
     return {
@@ -43,9 +47,17 @@ def describe(
             "candidates": len(semantic.hits),
         },
         "fusion": fusion,
+        "intent": {"asks_for": parsed.intent.names},
+        "anchors": {
+            "gating": list(parsed.gating),
+            "ranking": list(parsed.ranking),
+            "unmatched": list(ranked.unmatched),
+        },
+        "abstention": verdict.explanation,
         "candidates": [
             {
                 "id": str(candidate.id),
+                "tier": candidate.tier,
                 "semantic_rank": candidate.semantic_rank,
                 "semantic_score": candidate.semantic_score,
                 "keyword_rank": candidate.keyword_rank,
@@ -55,7 +67,12 @@ def describe(
                 "semantic_evidence": candidate.semantic_evidence,
                 "keyword_evidence": candidate.keyword_evidence,
                 "coverage": candidate.coverage,
+                "anchors": list(candidate.anchors),
+                "adjustments": [
+                    {"rule": note.rule, "amount": note.amount, "cue": note.cue} for note in candidate.notes
+                ],
+                "dropped": candidate.dropped,
             }
-            for candidate in candidates
+            for candidate in (*ranked.kept, *ranked.dropped)
         ],
     }

@@ -3,7 +3,9 @@
 import asyncio
 from collections.abc import Coroutine
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any, TypeVar
+from uuid import UUID
 
 import structlog
 from sqlalchemy.exc import SQLAlchemyError
@@ -12,19 +14,24 @@ from app.db.unit_of_work import Database, Tenant
 from app.embeddings.errors import EmbedderUnavailable
 from app.embeddings.service import EmbeddingService
 from app.errors import StrataError
+from app.indexing.models import Kind
 from app.indexing.service import IndexingService
 from app.lexical.analysis import AnalyzedQuery, Analyzer
+from app.memory.preparation import secondary_texts
+from app.memory.schemas import FragmentView
 from app.memory.service import FragmentService
-from app.recall import branches, explain
+from app.recall import abstention, branches, diversity, explain, ranking, sufficiency, tiers
+from app.recall.adjustments import Passage
 from app.recall.branches import KeywordOutcome
 from app.recall.candidates import Candidate, Pool, fuse_by_evidence, fuse_by_rank
 from app.recall.policy import RankingPolicy, get_policy
-from app.recall.repository import Filters, Neighbours, SemanticQuery
+from app.recall.ranking import Parsed
+from app.recall.repository import Filters, Neighbours, SemanticQuery, read_vectors
 from app.recall.schemas import Hit, RecallInput, RecallResult
+from app.recall.selection import Group, Selection, similarity_of
 
 _Outcome = TypeVar("_Outcome")
 _log = structlog.get_logger()
-FRAGMENT_TIER = "2"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +41,7 @@ class _Question:
     tenant: Tenant
     space_id: int
     analyzed: AnalyzedQuery
+    parsed: Parsed
     policy: RankingPolicy
     filters: Filters
     depth: int
@@ -65,10 +73,12 @@ class RecallService:
         """
         self._indexing.check_space(space_id)
         policy = get_policy(request.policy)
+        parsed = ranking.parse(policy, request.query)
         question = _Question(
             tenant=tenant,
             space_id=space_id,
             analyzed=Analyzer.for_config(text_search_config).query(request.query),
+            parsed=parsed,
             policy=policy,
             filters=Filters(
                 valid_at=request.valid_at,
@@ -76,7 +86,7 @@ class RecallService:
                 source_types=None if request.source_types is None else tuple(request.source_types),
                 labels=None if request.labels is None else tuple(request.labels),
             ),
-            depth=policy.branch_depth(request.limit),
+            depth=policy.branch_depth(request.limit, legacy_identifier=parsed.legacy),
         )
         keyword, semantic = await _both(self._keyword(question), self._semantic(question, request.query))
         pool = Pool.of(keyword, semantic)
@@ -86,13 +96,36 @@ class RecallService:
             candidates, fusion = fuse_by_evidence(policy, pool, keyword, semantic, letters)
         else:
             candidates = fuse_by_rank(policy, pool)
-        results = await self._hydrated(tenant, candidates, request.limit)
+        gate = ranking.index_gate(policy, parsed, question.analyzed, keyword, pool)
+        views = await self._texts(question, candidates)
+        ranked = ranking.rank(policy, parsed, candidates, _passages(views, pool), gate, now=datetime.now(UTC))
+        verdict = abstention.decide(
+            sufficiency.evidence_of(question.analyzed, keyword, semantic, pool), policy.abstention
+        )
+        selection = Selection(
+            limit=request.limit,
+            diversity=request.diversity or policy.diversity,
+            text_search_config=text_search_config,
+        )
+        results = (
+            []
+            if request.abstain and verdict.abstained
+            else await self._selected(question, ranked.kept, views, selection)
+        )
         told = (
-            explain.describe(question.analyzed, keyword, semantic, fusion, candidates)
+            explain.describe(
+                question.analyzed, keyword, semantic, fusion, ranked, parsed=parsed, verdict=verdict
+            )
             if request.explain
             else None
         )
-        return RecallResult(results=results, policy=policy.name, explain=told)
+        return RecallResult(
+            results=results,
+            policy=policy.name,
+            unmatched_anchors=list(ranked.unmatched),
+            abstained=verdict.abstained,
+            explain=told,
+        )
 
     async def _keyword(self, question: _Question) -> KeywordOutcome:
         return await branches.keyword_branch(
@@ -110,32 +143,88 @@ class RecallService:
         query = SemanticQuery(vector, question.space_id, filters=question.filters)
         return await branches.semantic_branch(self._database, question.tenant, query, depth=question.depth)
 
-    async def _hydrated(self, tenant: Tenant, candidates: list[Candidate], limit: int) -> list[Hit]:
-        """The first ``limit`` candidates that are still there, with their contents."""
-        hits: list[Hit] = []
-        start = 0
-        while len(hits) < limit and start < len(candidates):
-            chosen = candidates[start : start + limit]
-            start += limit
-            views = await self._fragments.get_many(tenant, [candidate.id for candidate in chosen])
-            for candidate in chosen:
-                view = views.get(candidate.id)
-                if view is not None and len(hits) < limit:
-                    hits.append(_hit(candidate, len(hits) + 1, view))
-        return hits
+    async def _texts(self, question: _Question, candidates: list[Candidate]) -> dict[UUID, FragmentView]:
+        """Contents of the candidates that the rules must read; none for an ordinary question."""
+        policy = question.policy
+        if not ranking.needs_passages(policy, question.parsed):
+            return {}
+        read = candidates[: policy.adjusted_candidates] if policy.scaled_adjustments else candidates
+        return await self._fragments.get_many(question.tenant, [candidate.id for candidate in read])
+
+    async def _selected(
+        self,
+        question: _Question,
+        ranked: list[Candidate],
+        known: dict[UUID, FragmentView],
+        selection: Selection,
+    ) -> list[Hit]:
+        """The first ``limit`` candidates that are still there, with their contents and their near-duplicates."""
+        if selection.diversity == "mmr":
+            ranked = await self._diversified(question, ranked)
+        views, found, start = dict(known), list[Candidate](), 0
+        groups: list[Group] = []
+        while len(groups) < selection.limit and start < len(ranked):
+            chosen = ranked[start : start + selection.window]
+            start += selection.window
+            missing = [candidate.id for candidate in chosen if candidate.id not in known]
+            views |= await self._fragments.get_many(question.tenant, missing) if missing else {}
+            found += [candidate for candidate in chosen if candidate.id in views]
+            groups = selection.grouped(found, views)
+            if not question.policy.refill:
+                break
+        return [
+            _hit(leader, rank, views[leader.id], [copy.id for copy in copies])
+            for rank, (leader, copies) in enumerate(groups[: selection.limit], start=1)
+        ]
+
+    async def _diversified(self, question: _Question, ranked: list[Candidate]) -> list[Candidate]:
+        """Candidates by maximal marginal relevance; similarity of two is that of their closest windows."""
+        policy = question.policy
+        pool = ranked[: policy.mmr_pool]
+        async with self._database.reading(question.tenant) as unit:
+            vectors = await read_vectors(
+                unit, Kind.FRAGMENT, question.space_id, [candidate.id for candidate in pool]
+            )
+        order = diversity.mmr(
+            [candidate.final_score for candidate in ranked],
+            similarity_of([vectors.get(candidate.id) for candidate in pool]),
+            trade_off=policy.mmr_trade_off,
+            pool=policy.mmr_pool,
+        )
+        return [ranked[place] for place in order]
 
 
-def _hit(candidate: Candidate, rank: int, view: Any) -> Hit:
+def _passages(views: dict[UUID, FragmentView], pool: Pool) -> dict[UUID, Passage]:
+    """What the rules read; what stands beside the content is known only where the keyword branch found it."""
+    return {
+        ref: Passage(
+            id=ref,
+            content=view.content,
+            recall_text="\n".join(
+                [view.content, *secondary_texts(view.source, view.labels, view.metadata)]
+                if ref in pool.keyword_hits
+                else [view.content]
+            ),
+            time=view.recorded_at,
+            authority=view.authority,
+            valid_from=view.valid_from,
+        )
+        for ref, view in views.items()
+    }
+
+
+def _hit(candidate: Candidate, rank: int, view: FragmentView, duplicates: list[UUID]) -> Hit:
     return Hit(
         rank=rank,
         kind="fragment",
         id=candidate.id,
-        tier=FRAGMENT_TIER,
+        tier=tiers.public(candidate.tier),
         score=candidate.final_score,
         final_score=candidate.final_score,
         semantic_rank=candidate.semantic_rank,
         keyword_rank=candidate.keyword_rank,
         fragment=view,
+        duplicates=duplicates,
     )
 
 

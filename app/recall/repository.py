@@ -194,3 +194,25 @@ async def exact_search(unit: ReadUnit, query: SemanticQuery, depth: int) -> tupl
     )
     [rows] = await unit.fetch(statement)
     return tuple((row[0], row[1]) for row in rows)
+
+
+async def read_vectors(
+    unit: ReadUnit, kind: Kind, space_id: int, ids: Sequence[UUID]
+) -> dict[UUID, npt.NDArray[np.float32]]:
+    """The windows' vectors of memories, ``float32[windows, dim]`` each; memories without one are left out."""
+    statement = Statement(
+        "SELECT ref_id, embedding::real[] FROM vectors WHERE team_id = %(team)s AND profile_id = %(profile)s"
+        " AND kind = %(kind)s AND space_id = %(space)s AND ref_id = ANY (%(ids)s)",
+        {
+            "team": unit.tenant.team_id,
+            "profile": unit.tenant.profile,
+            "kind": int(kind),
+            "space": space_id,
+            "ids": list(ids),
+        },
+    )
+    [rows] = await unit.fetch(statement)
+    windows: dict[UUID, list[list[float]]] = {}
+    for ref, embedding in rows:
+        windows.setdefault(ref, []).append(embedding)
+    return {ref: np.array(sorted(vectors), np.float32) for ref, vectors in windows.items()}

@@ -8,12 +8,18 @@ from msgspec import Meta
 
 from app.http.fields import Instant, Label, Limit, QueryText
 from app.memory.schemas import FragmentView, SourceType
+from app.recall.policy import Diversity
 
 PolicyName = Literal["strata-v1", "documented-v1"]
 
 
 class RecallInput(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
-    """A question. Times are RFC 3339 with an offset; a fragment without a bound passes that bound."""
+    """A question. Times are RFC 3339 with an offset; a fragment without a bound passes that bound.
+
+    ``diversity`` decides over near-duplicates: one slot for all (``collapse``), maximal marginal relevance (``mmr``) or
+    nothing (``none``); else the policy's choice. With ``abstain`` the list is empty when the evidence does not answer;
+    else ``abstained`` only tells.
+    """
 
     query: QueryText
     limit: Limit = 10
@@ -22,6 +28,8 @@ class RecallInput(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     source_types: Annotated[list[SourceType], Meta(min_length=1, max_length=4)] | None = None
     labels: Annotated[list[Label], Meta(min_length=1, max_length=20)] | None = None
     policy: PolicyName | None = None
+    diversity: Diversity | None = None
+    abstain: bool = False
     explain: bool = False
 
 

@@ -1,0 +1,213 @@
+"""From fused candidates to a ranked list: adjustments, gate, tiers. Pure functions over what the pipeline fetched.
+
+``documented-v1`` in the order of Dense-Mem (July 2026): identifier, currentness, selection, authority; fragments at or
+below 0 leave when any is above; hard gate; effective tier, then score, then id. ``strata-v1`` gates by what the index
+says of each candidate, so that no text is read unless the question has an intent.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from app.lexical.analysis import AnalyzedQuery
+from app.recall import adjustments, anchors, evidence, gating, tiers
+from app.recall.adjustments import Adjusted, Passage
+from app.recall.branches import KeywordOutcome
+from app.recall.candidates import Candidate, Pool
+from app.recall.cues import QueryIntent, clause_cues, phrase_cues
+from app.recall.gating import Gate
+from app.recall.policy import RankingPolicy
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """What a question's words ask of the ranking.
+
+    Attributes:
+        gating: anchors that gate fragments.
+        ranking: anchors that count for score and tier.
+        legacy: whether the legacy detector finds an identifier.
+    """
+
+    text: str
+    intent: QueryIntent
+    gating: tuple[str, ...]
+    ranking: tuple[str, ...]
+    legacy: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """A ranked list and what left it.
+
+    Attributes:
+        kept: best first.
+        dropped: the others, each with its reason.
+        unmatched: anchors of the question that no memory holds.
+    """
+
+    kept: list[Candidate]
+    dropped: list[Candidate]
+    unmatched: tuple[str, ...] = ()
+
+
+def parse(policy: RankingPolicy, text: str) -> Parsed:
+    """Intent and anchors of a question."""
+    intent = phrase_cues().intent(text) if policy.cues == "documented-v1" else clause_cues().intent(text)
+    legacy = bool(anchors.legacy(text))
+    if policy.strict_hex or policy.bare_keys:
+        found = anchors.exact(text, strict_hex=policy.strict_hex, bare_keys=policy.bare_keys)
+        return Parsed(text, intent, found, found, legacy)
+    return Parsed(text, intent, anchors.hard(text), anchors.ranking(text), legacy)
+
+
+def needs_passages(policy: RankingPolicy, parsed: Parsed) -> bool:
+    """Whether the ranking must read texts before it can order."""
+    return parsed.intent.adjusts or (bool(parsed.ranking) and not policy.indexed_anchors)
+
+
+def rank(
+    policy: RankingPolicy,
+    parsed: Parsed,
+    candidates: Sequence[Candidate],
+    passages: Mapping[UUID, Passage],
+    gate: Gate | None,
+    *,
+    now: datetime,
+    typed_anchors: frozenset[str] = frozenset(),
+) -> Ranking:
+    """Order fragments.
+
+    Args:
+        policy: the rules.
+        parsed: the question.
+        candidates: fused, best first.
+        passages: texts of the candidates that the rules may read; of all or none of the first ones.
+        gate: the gate by the index, where the policy has one.
+        now: the time of the recall.
+        typed_anchors: anchors that facts and claims of this recall hold.
+    """
+    if policy.scaled_adjustments:
+        results, refuted = _scaled(policy, parsed, candidates, passages, gate, now=now)
+    else:
+        results, refuted = _documented(parsed, candidates, passages, now=now)
+    if gate is None:
+        gate = _documented_gate(parsed, passages)
+    scored = [
+        candidate._replace(
+            final_score=result.score, notes=tuple(result.notes), anchors=gate.held.get(candidate.id, ())
+        )
+        for candidate, result in zip(candidates, results, strict=True)
+    ]
+    kept: list[Candidate] = []
+    dropped: list[Candidate] = []
+    for candidate, reason in zip(scored, _reasons(scored, refuted, gate, parsed), strict=True):
+        if reason is not None:
+            dropped.append(candidate._replace(dropped=reason))
+            continue
+        tier = tiers.of_fragment(
+            parsed.intent, _ranking_anchors(policy, parsed, candidate, passages), typed_anchors=typed_anchors
+        )
+        kept.append(candidate._replace(tier=tier))
+    kept.sort(key=lambda c: (c.tier, -len(c.anchors) if policy.coverage_gate else 0, -c.final_score, c.id))
+    return Ranking(kept, dropped, gate.unmatched)
+
+
+def index_gate(
+    policy: RankingPolicy, parsed: Parsed, question: AnalyzedQuery, keyword: KeywordOutcome, pool: Pool
+) -> Gate | None:
+    """The gate by what the index says of each candidate; ``None`` where the policy gates by texts."""
+    if not policy.coverage_gate:
+        return None
+    if not parsed.gating:
+        return Gate(frozenset(pool.members), {})
+    terms = frozenset([*question.terms, *question.identifiers])
+    spelled = gating.spellings(parsed.gating, terms, keyword.documents)
+    wanted = frozenset().union(*spelled.values())
+    places = [(place, w.term) for place, w in enumerate(keyword.weights) if w.term in wanted]
+    held = {
+        ref: frozenset(term for place, term in places if pool.keyword_hits[ref].frequencies[place])
+        if ref in pool.keyword_hits
+        else frozenset[str]()
+        for ref in pool.members
+    }
+    common = max(policy.common_anchor, int(policy.common_share * keyword.totals.documents))
+    return gating.by_coverage(spelled, keyword.documents, held, common=common)
+
+
+def _documented(
+    parsed: Parsed, candidates: Sequence[Candidate], passages: Mapping[UUID, Passage], *, now: datetime
+) -> tuple[list[Adjusted], list[bool]]:
+    read = [passages[candidate.id] for candidate in candidates if candidate.id in passages]
+    scores = [candidate.base_score for candidate in candidates if candidate.id in passages]
+    found = adjustments.documented(parsed.text, parsed.intent, phrase_cues(), read, scores, now=now)
+    by_id = {passage.id: result for passage, result in zip(read, found, strict=True)}
+    results = [by_id.get(candidate.id) or Adjusted(candidate.base_score) for candidate in candidates]
+    positive = any(result.score > 0 for result in results)
+    return results, [positive and result.score <= 0 for result in results]
+
+
+def _scaled(
+    policy: RankingPolicy,
+    parsed: Parsed,
+    candidates: Sequence[Candidate],
+    passages: Mapping[UUID, Passage],
+    gate: Gate | None,
+    *,
+    now: datetime,
+) -> tuple[list[Adjusted], list[bool]]:
+    read = [
+        candidate
+        for candidate in candidates
+        if candidate.id in passages and (gate is None or candidate.id in gate.passed)
+    ]
+    if not read:
+        return [Adjusted(candidate.base_score) for candidate in candidates], [False] * len(candidates)
+    found, refuted = evidence.adjust(
+        parsed.text,
+        parsed.intent,
+        clause_cues(),
+        [passages[candidate.id] for candidate in read],
+        [candidate.base_score for candidate in read],
+        now=now,
+        scaling=policy.scaling,
+    )
+    by_id = {c.id: (result, bad) for c, result, bad in zip(read, found, refuted, strict=True)}
+    outcome = [by_id.get(c.id) or (Adjusted(c.base_score), False) for c in candidates]
+    return [result for result, _ in outcome], [bad for _, bad in outcome]
+
+
+def _documented_gate(parsed: Parsed, passages: Mapping[UUID, Passage]) -> Gate:
+    return gating.all_anchors(
+        parsed.gating, {passage.id: passage.recall_text for passage in passages.values()}
+    )
+
+
+def _reasons(
+    scored: Sequence[Candidate],
+    refuted: Sequence[bool],
+    gate: Gate,
+    parsed: Parsed,
+) -> list[str | None]:
+    """Why each candidate leaves the list, or ``None``."""
+    reasons: list[str | None] = []
+    for candidate, bad in zip(scored, refuted, strict=True):
+        if bad:
+            reasons.append("speaks against itself" if candidate.final_score > 0 else "no score left")
+        elif parsed.gating and candidate.id not in gate.passed:
+            missing = [anchor for anchor in parsed.gating if anchor not in gate.held.get(candidate.id, ())]
+            reasons.append(f"lacks {', '.join(missing)}")
+        else:
+            reasons.append(None)
+    return reasons
+
+
+def _ranking_anchors(
+    policy: RankingPolicy, parsed: Parsed, candidate: Candidate, passages: Mapping[UUID, Passage]
+) -> tuple[str, ...]:
+    """The ranking anchors that a fragment holds."""
+    if policy.indexed_anchors or not parsed.ranking or candidate.id not in passages:
+        return candidate.anchors
+    text = anchors.AnchorText(passages[candidate.id].recall_text)
+    return tuple(anchor for anchor in parsed.ranking if text.holds(anchor))

@@ -1,0 +1,50 @@
+"""What an abstention is decided by, taken from what the branches found. Pure functions."""
+
+from app.lexical.analysis import AnalyzedQuery
+from app.recall import bm25
+from app.recall.abstention import Evidence, coverage
+from app.recall.branches import KeywordOutcome
+from app.recall.candidates import Pool
+from app.recall.repository import KeywordHit, Neighbours
+
+_MIN_DEVIATION = 0.01
+
+
+def evidence_of(
+    question: AnalyzedQuery, keyword: KeywordOutcome, semantic: Neighbours, pool: Pool
+) -> Evidence:
+    """How far the best memories of both branches answer a question."""
+    similarity = semantic.hits[0][1] if semantic.hits else None
+    prominence = (
+        None if similarity is None else (similarity - semantic.mean) / max(semantic.deviation, _MIN_DEVIATION)
+    )
+    best_words = keyword.hits[0].id if keyword.hits else None
+    best_meaning = semantic.hits[0][0] if semantic.hits else None
+    found = [None if ref is None else pool.keyword_hits.get(ref) for ref in (best_words, best_meaning)]
+    leaders = [hit for hit in found if hit is not None]
+    return Evidence(
+        similarity=similarity,
+        prominence=prominence,
+        coverage=max((_coverage(question, keyword, hit) for hit in leaders), default=0.0),
+        agreement=best_words is not None and best_words == best_meaning,
+    )
+
+
+def _coverage(question: AnalyzedQuery, keyword: KeywordOutcome, hit: KeywordHit) -> float:
+    """Share of the question's tokens, by weight, of which a memory holds a form."""
+    weights = {weight.term: weight.weight for weight in keyword.weights}
+    held_terms = {
+        weight.term for weight, count in zip(keyword.weights, hit.frequencies, strict=True) if count
+    }
+    asked = [group for group in question.groups if not question.asking.issuperset(group)]
+    known, held, unknown = [], [], 0
+    for group in asked or question.groups:
+        weight = max((weights[term] for term in group if term in weights), default=None)
+        if weight is None:
+            unknown += 1
+            continue
+        known.append(weight)
+        if held_terms.intersection(group):
+            held.append(weight)
+    rarest = bm25.idf(max(keyword.totals.documents, 1), 1)
+    return coverage(held, known, unknown, rarest)
