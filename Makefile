@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 export HF_HUB_OFFLINE := 1
 
-.PHONY: setup run test lint bench clean
+.PHONY: setup run test lint bench eval clean
 
 setup: $(VENV)/.ready
 
@@ -30,6 +30,9 @@ test: lint
 
 bench: setup
 	$(BIN)/strata bench $(BENCH_ARGS)
+
+eval: setup
+	$(BIN)/strata eval suites --out eval-runs $(EVAL_ARGS)
 
 clean:
 	rm -rf $(VENV) .strata

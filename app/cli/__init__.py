@@ -4,14 +4,15 @@ import sys
 
 import typer
 from pydantic import ValidationError
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.exc import DBAPIError
 
 from app.cli import bench, db, key, memory, profile, recall, serve, team
+from app.cli import eval as evaluation
 from app.cli.output import CommandError, fail, report_error
 from app.db.embedded import EmbeddedPostgresError
 from app.embeddings.errors import EmbeddingError
 from app.errors import StrataError
-from app.runtime import StartupError
+from app.runtime import StartupError, first_line
 
 program = typer.Typer(
     name="strata",
@@ -29,6 +30,7 @@ program.add_typer(key.commands, name="key")
 program.add_typer(profile.commands, name="profile")
 program.add_typer(memory.commands, name="memory")
 program.command("recall")(recall.recall)
+program.add_typer(evaluation.commands, name="eval")
 
 
 def main() -> None:
@@ -45,8 +47,10 @@ def main() -> None:
     except EmbeddingError as error:
         fail(str(error))
     except ValidationError as error:
-        for item in error.errors():
-            name = "STRATA_" + "_".join(str(part) for part in item["loc"]).upper()
-            fail(f"{name}: {item['msg']}", "See the configuration table in the README.")
-    except SQLAlchemyError as error:
-        fail(f"the database refused: {type(error).__name__}", "Run `strata db check`.")
+        faults = (
+            f"STRATA_{str(item['loc'][0]).upper()}: {item['msg'].removeprefix('Value error, ')}"
+            for item in error.errors(include_input=False)
+        )
+        fail("; ".join(faults), "See the configuration table in the README.")
+    except DBAPIError as error:
+        fail(f"the database refused: {first_line(error)}", "Run `strata db check`.")

@@ -165,6 +165,24 @@ def score_run(judged: JudgedSet, run: RunDirectory, config: RunConfig, options: 
     return RunResult(directory=run.path, config=config, summary=summary, gates=gates, scores=scores)
 
 
+def read_run(directory: Path) -> RunResult:
+    """A finished run from its directory.
+
+    Raises:
+        EvaluationError: it is not whole, or of another scorer's revision.
+    """
+    run = RunDirectory(directory)
+    config = run.config()
+    run.traces()
+    return RunResult(
+        directory=directory,
+        config=config,
+        summary=run.read(artifacts.SUMMARY, Summary),
+        gates=run.read(artifacts.GATES, GateResult),
+        scores=[CaseScore.from_flat(row) for row in run.read_rows(artifacts.SCORES, dict[str, Any])],
+    )
+
+
 def score_all(judged: JudgedSet, mapping: KnowledgeMapping, traces: Sequence[Trace]) -> list[CaseScore]:
     """Scores of every case, in order.
 

@@ -8,7 +8,7 @@ beside it, because it tells relevance across tiers and hides a wrong tier.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, Self
 
 import msgspec
 
@@ -83,11 +83,34 @@ class CaseScore(msgspec.Struct, kw_only=True, frozen=True):
         }
         for axis, readings in self.axes.items():
             for reading, score in readings.items():
-                prefix = ("" if reading == "strict" else f"{reading}_") + (
-                    "" if axis == "ranked" else f"{axis}_"
-                )
+                prefix = _prefix(axis, reading)
                 row |= {f"{prefix}{name}": value for name, value in msgspec.to_builtins(score).items()}
         return row
+
+    @classmethod
+    def from_flat(cls, row: Mapping[str, Any]) -> Self:
+        """A score from its row; the inverse of `flat`.
+
+        Raises:
+            msgspec.ValidationError: the row lacks something or holds something else.
+        """
+        own = {name: row[name] for name in cls.__struct_fields__ if name in row}
+        own["axes"] = {
+            axis: {
+                reading: {
+                    name: row[key]
+                    for name in AxisScore.__struct_fields__
+                    if (key := _prefix(axis, reading) + name) in row
+                }
+                for reading in READINGS
+            }
+            for axis in AXES
+        }
+        return msgspec.convert(own, cls)
+
+
+def _prefix(axis: Axis, reading: Reading) -> str:
+    return ("" if reading == "strict" else f"{reading}_") + ("" if axis == "ranked" else f"{axis}_")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,1 @@
+"""Reports of runs: one self-contained HTML file and a Markdown one."""
