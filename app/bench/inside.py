@@ -1,15 +1,16 @@
 """The service's own parts in this process, on the database of the server under test."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 import psycopg
 from pydantic import SecretStr
 
-from app.bench.stage import OPERATOR_TOKEN, Profile
+from app.bench.stage import OPERATOR_TOKEN, Profile, StageError
 from app.db.engine import create_engine
 from app.db.unit_of_work import Database, ReadUnit, Statement, Tenant
 from app.db.urls import libpq_url
@@ -27,6 +28,9 @@ from app.recall.repository import Filters, SemanticQuery
 from app.runtime import DatabaseUrls, build_services, ensure_space
 from app.services import Services
 from app.settings import Settings
+
+_JOBS_SECONDS: Final = 900.0
+_POLL_SECONDS: Final = 0.1
 
 
 @asynccontextmanager
@@ -55,8 +59,13 @@ async def services_with(urls: DatabaseUrls, embedder: Embedder) -> AsyncIterator
 def settle(urls: DatabaseUrls, profiles: Sequence[Profile]) -> None:
     """Finish the background work that storing has left: statistics folded, vectors placed, tables analysed.
 
-    What is measured afterwards is the steady state, not the minute after an import.
+    What is measured afterwards is the steady state, not the minute after an import. The server's own worker comes
+    first: two that move the same vectors get in each other's way.
+
+    Raises:
+        StageError: the worker did not finish.
     """
+    _await_jobs(urls)
 
     async def run() -> None:
         async with services_with(urls, HashEmbedder()) as services:
@@ -65,6 +74,19 @@ def settle(urls: DatabaseUrls, profiles: Sequence[Profile]) -> None:
 
     asyncio.run(run())
     analyse(urls)
+
+
+def _await_jobs(urls: DatabaseUrls) -> None:
+    deadline = time.monotonic() + _JOBS_SECONDS
+    with psycopg.connect(libpq_url(urls.owner or urls.api), autocommit=True) as connection:
+        while time.monotonic() < deadline:
+            waiting = connection.execute(
+                "SELECT count(*) FROM procrastinate_jobs WHERE status IN ('todo', 'doing')"
+            ).fetchone()
+            if waiting == (0,):
+                return
+            time.sleep(_POLL_SECONDS)
+    raise StageError(f"background jobs were still at work after {_JOBS_SECONDS:.0f} s")
 
 
 async def settle_tenant(

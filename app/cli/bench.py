@@ -70,7 +70,8 @@ def bench(
     with (
         tempfile.TemporaryDirectory(prefix="strata-bench-", ignore_cleanup_errors=True) as scratch,
         err.status("starting PostgreSQL") as status,
-        EmbeddedPostgres(scratch) as server,
+        # PostgreSQL may run as another user, who must get through.
+        EmbeddedPostgres(_passable(scratch)) as server,
     ):
 
         def context(urls: DatabaseUrls) -> Context:
@@ -109,6 +110,12 @@ def bench(
         results,
     )
     out.print(f"saved {path}", highlight=False)
+
+
+def _passable(directory: str) -> Path:
+    path = Path(directory)
+    path.chmod(0o755)
+    return path
 
 
 def _names(wanted: list[str]) -> list[str]:
