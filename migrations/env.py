@@ -27,7 +27,8 @@ def _configure(**arguments: object) -> None:
 
 def run_offline() -> None:
     """Print the SQL of the revisions instead of running it."""
-    _configure(dialect_name="postgresql", literal_binds=True)
+    # Of the driver's parameter style, every % would be printed twice.
+    _configure(dialect_name="postgresql", dialect_opts={"paramstyle": "named"}, literal_binds=True)
     with context.begin_transaction():
         for name, value in TIMEOUTS.items():
             context.execute(f"SET {name} = '{value}'")

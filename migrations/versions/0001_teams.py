@@ -24,7 +24,7 @@ def upgrade() -> None:
         sa.Column("embedding_space_id", sa.SmallInteger(), nullable=False),
         sa.Column("created_at", sa.DateTime(timezone=True), server_default=sa.func.now(), nullable=False),
         sa.Column("updated_at", sa.DateTime(timezone=True), server_default=sa.func.now(), nullable=False),
-        sa.CheckConstraint("status IN ('active', 'archived')", name="teams_status_check"),
+        sa.CheckConstraint("status IN ('active', 'archived')", name=op.f("teams_status_check")),
         sa.PrimaryKeyConstraint("team_id", name="teams_pkey"),
     )
     op.create_index("teams_name_key", "teams", [sa.text("lower(name)")], unique=True)

@@ -27,7 +27,7 @@ def upgrade() -> None:
         sa.Column("status", sa.Text(), server_default="active", nullable=False),
         sa.Column("created_at", sa.DateTime(timezone=True), server_default=sa.func.now(), nullable=False),
         sa.Column("updated_at", sa.DateTime(timezone=True), server_default=sa.func.now(), nullable=False),
-        sa.CheckConstraint("status IN ('active', 'archived')", name="profiles_status_check"),
+        sa.CheckConstraint("status IN ('active', 'archived')", name=op.f("profiles_status_check")),
         sa.ForeignKeyConstraint(
             ["team_id"], ["teams.team_id"], name="profiles_team_id_fkey", ondelete="CASCADE"
         ),

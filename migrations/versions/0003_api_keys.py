@@ -58,10 +58,10 @@ def upgrade() -> None:
         sa.Column("expires_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("revoked_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("rotated_from", pg.UUID(), nullable=True),
-        sa.CheckConstraint("octet_length(digest) = 32", name="api_keys_digest_check"),
+        sa.CheckConstraint("octet_length(digest) = 32", name=op.f("api_keys_digest_check")),
         sa.CheckConstraint(
             "scopes <@ ARRAY['memory:read', 'memory:write', 'feedback:write', 'admin'] AND cardinality(scopes) > 0",
-            name="api_keys_scopes_check",
+            name=op.f("api_keys_scopes_check"),
         ),
         sa.ForeignKeyConstraint(
             ["team_id"], ["teams.team_id"], name="api_keys_team_id_fkey", ondelete="CASCADE"

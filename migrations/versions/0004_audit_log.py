@@ -38,7 +38,9 @@ def upgrade() -> None:
         sa.Column("actor_id", sa.Text(), nullable=True),
         sa.Column("request_id", sa.Text(), nullable=True),
         sa.Column("details", pg.JSONB(), server_default=sa.text("'{}'::jsonb"), nullable=False),
-        sa.CheckConstraint("actor_type IN ('key', 'operator', 'system')", name="audit_log_actor_type_check"),
+        sa.CheckConstraint(
+            "actor_type IN ('key', 'operator', 'system')", name=op.f("audit_log_actor_type_check")
+        ),
         sa.PrimaryKeyConstraint("team_id", "id", name="audit_log_pkey"),
     )
     op.execute(REFUSE)

@@ -104,4 +104,5 @@ def downgrade() -> None:
     op.execute("DROP FUNCTION create_embedding_space(text, smallint, smallint)")
     op.drop_table("vector_placements")
     op.drop_table("vectors")
-    op.execute("DELETE FROM embedding_spaces")
+    # Restarted, so that the first space made anew has the number that the teams know.
+    op.execute("TRUNCATE embedding_spaces RESTART IDENTITY")
