@@ -62,7 +62,13 @@ async def import_set(
             state.profiles[scope] = made["id"]
             save(state)
         profile = state.profiles[scope]
-        for batch in _batches(documents):
+        # Some public sets hold empty documents; the service stores none, and they become nothing.
+        imported += [
+            ImportedDocument(source_doc_id=document.source_doc_id, scope=scope)
+            for document in documents
+            if not document.content.strip()
+        ]
+        for batch in _batches([document for document in documents if document.content.strip()]):
             ids = await _store(api, profile, batch)
             for document, name in zip(batch, ids, strict=True):
                 if document.retracted:

@@ -275,12 +275,13 @@ def _must_be_same(found: RunConfig, wanted: RunConfig, directory: Path) -> None:
 
 
 def _check_mapping(judged: JudgedSet, mapping: KnowledgeMapping) -> None:
-    """Every required reference must have become something, unless its whole type could not be imported."""
+    """Every required reference must have become something, unless its type is not taken or its document is empty."""
     documents = mapping.by_document()
+    empty = {document.source_doc_id for document in judged.documents if not document.content.strip()}
     for case in judged.cases:
         for item in judged.judgements[case.case_id]["ranked"]:
             ref = item.ref
-            if item.role != "required" or ref.source_doc_id is None:
+            if item.role != "required" or ref.source_doc_id is None or ref.source_doc_id in empty:
                 continue
             made = documents.get(ref.source_doc_id)
             expected = mapping.typed or ref.type == "fragment"

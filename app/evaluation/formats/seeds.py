@@ -113,7 +113,10 @@ class _Seed:
         before = len(self.reader.problems)
         rows = self.reader.rows(file, kind)
         # A row that cannot be read is one problem, and is there all the same.
-        self.counted[part] = len(rows) + len(self.reader.problems) - before
+        unread = self.reader.problems[before:]
+        if any(problem.line == 0 for problem in unread):
+            return _Table(file, [], {})
+        self.counted[part] = len(rows) + len(unread)
         if not self.counted[part]:
             self.reader.say(file, 0, "holds no rows")
         return _Table(file, rows, self.reader.unique(file, rows, key, what) if key else {})
