@@ -85,15 +85,21 @@ def _print_hits(hits: list[dict[str, Any]], question: str) -> None:
 def _print_notes(answer: dict[str, Any]) -> None:
     if not answer["results"]:
         out.print("Nothing found.")
+    elif answer.get("abstained"):
+        out.print(
+            "abstained: what was found does not answer the question; the nearest memories:", highlight=False
+        )
     for name, told in (
-        ("abstained", "the evidence does not answer the question"),
         ("degraded", "did not take part"),
         ("unmatched_anchors", "no memory holds"),
     ):
         value = answer.get(name)
         if value:
-            shown = ", ".join(map(str, value)) if isinstance(value, list) else ""
-            out.print(f"{name.replace('_', ' ')}: {told} {shown}".rstrip(), highlight=False)
+            out.print(
+                f"{name.replace('_', ' ')}: {told} {', '.join(map(str, value))}",
+                highlight=False,
+                markup=False,
+            )
 
 
 def _place(rank: int) -> str:
