@@ -30,8 +30,9 @@ from app.db.embedded import EmbeddedPostgres
 from app.db.embedded.cluster import installation
 from app.db.roles import OWNER_ROLE, set_up_roles
 from app.db.urls import libpq_url, sqlalchemy_url
+from app.embeddings.hash_backend import HashEmbedder
 from migrations.metadata import target_metadata
-from tests.integration.conftest import TestDatabase
+from tests.integration.conftest import TEST_GRAPHS, TestDatabase
 
 ROOT = Path(__file__).parents[3]
 SCRIPTS = ScriptDirectory.from_config(migrate.alembic_config())
@@ -173,7 +174,10 @@ def test_the_printed_sql_makes_the_same_schema(
     with psycopg.connect(empty_database.owner, autocommit=True) as connection:
         connection.execute(migrate.offline_sql().encode())
         # The template of the tests has a space of its own; this one gets the same.
-        connection.execute("SELECT create_embedding_space('any', 256::smallint, 3::smallint)")
+        connection.execute(
+            "SELECT create_embedding_space('any', %s::smallint, %s::smallint)",
+            (HashEmbedder().descriptor.dimension, TEST_GRAPHS),
+        )
     assert dump(empty_database) == dump(fresh_database)
 
 
