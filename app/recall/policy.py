@@ -117,7 +117,7 @@ STRATA_V1: Final = RankingPolicy(
     typed_keep_place=True,
     refill=True,
     diversity="collapse",
-    abstention=AbstentionLimits(prominence=3.5, coverage=0.3, agreed_coverage=0.2, similarity=0.5),
+    abstention=AbstentionLimits(closeness=1 / 3, prominence=6.0, coverage=0.3, agreed_coverage=0.25),
 )
 POLICIES: Final = {policy.name: policy for policy in (STRATA_V1, DOCUMENTED_V1)}
 DEFAULT_POLICY: Final = STRATA_V1.name

@@ -14,16 +14,17 @@ def evidence_of(
     question: AnalyzedQuery, keyword: KeywordOutcome, semantic: Neighbours, pool: Pool
 ) -> Evidence:
     """How far the best memories of both branches answer a question."""
-    similarity = semantic.hits[0][1] if semantic.hits else None
-    prominence = (
-        None if similarity is None else (similarity - semantic.mean) / max(semantic.deviation, _MIN_DEVIATION)
-    )
+    closeness = prominence = None
+    if semantic.hits:
+        above = semantic.hits[0][1] - semantic.mean
+        closeness = above / max(1 - semantic.mean, _MIN_DEVIATION)
+        prominence = above / max(semantic.deviation, _MIN_DEVIATION)
     best_words = keyword.hits[0].id if keyword.hits else None
     best_meaning = semantic.hits[0][0] if semantic.hits else None
     found = [None if ref is None else pool.keyword_hits.get(ref) for ref in (best_words, best_meaning)]
     leaders = [hit for hit in found if hit is not None]
     return Evidence(
-        similarity=similarity,
+        closeness=closeness,
         prominence=prominence,
         coverage=max((_coverage(question, keyword, hit) for hit in leaders), default=0.0),
         agreement=best_words is not None and best_words == best_meaning,
