@@ -121,9 +121,10 @@ def broad(text: str) -> tuple[str, ...]:
         found |= {f"pr-{number}": None, f"#{number}": None}
     for pattern in (_HEX, _VERSION, _SCOPE):
         found |= dict.fromkeys(normal(match.group()) for match in pattern.finditer(text))
-    for match in _OTHER.finditer(text):
+    # The words of a reference ("pr_number: 12") are no names of their own.
+    for match in _OTHER.finditer(_REFERENCE.sub(" ", text)):
         token = match.group().strip(_EDGES)
-        if _KEPT.search(token.rstrip(".")) or (len(token) >= _MIN_CAMEL and _CAMEL.search(token)):
+        if _KEPT.search(normal(token)) or (len(token) >= _MIN_CAMEL and _CAMEL.search(token)):
             found[normal(token)] = None
     found.pop("", None)
     return tuple(found)
