@@ -23,7 +23,7 @@ from app.http.problems import handle_exception
 from app.http.requests import RequestScope
 from app.jobs.worker import run as run_jobs
 from app.memory.routes import FragmentController
-from app.recall.routes import RecallController
+from app.recall.routes import PolicyController, RecallController
 from app.runtime import running_services
 from app.services import Services
 from app.settings import Settings, load_settings
@@ -102,6 +102,7 @@ def create_app(
                     AuditController,
                     FragmentController,
                     RecallController,
+                    PolicyController,
                 ],
                 dependencies={
                     "caller": Provide(provide_caller, sync_to_thread=False),

@@ -1,12 +1,14 @@
-"""Route of recall."""
+"""Routes of recall."""
 
-from litestar import Controller, post
+from litestar import Controller, get, post
 from litestar.params import JSONBody
 
 from app.http.guards import READ
 from app.http.injection import Injected
 from app.http.problems import PROBLEMS
-from app.recall.schemas import RecallInput, RecallResult
+from app.recall.assembly import assembled, request_of
+from app.recall.policy import DEFAULT_POLICY, POLICIES
+from app.recall.schemas import ContextInput, ContextResult, PolicyList, PolicyView, RecallInput, RecallResult
 from app.services import Services
 from app.tenancy.authentication import Caller
 
@@ -14,11 +16,16 @@ from app.tenancy.authentication import Caller
 class RecallController(Controller):
     """Questions to a profile."""
 
-    path = "/v1/profiles/{profile_id:str}/recall"
+    path = "/v1/profiles/{profile_id:str}"
     tags = ("recall",)
 
     @post(
-        operation_id="recall", responses=PROBLEMS, summary="Recall memories", guards=[READ], status_code=200
+        path="/recall",
+        operation_id="recall",
+        responses=PROBLEMS,
+        summary="Recall memories",
+        guards=[READ],
+        status_code=200,
     )
     async def recall(
         self, services: Injected[Services], caller: Injected[Caller], data: JSONBody[RecallInput]
@@ -29,4 +36,48 @@ class RecallController(Controller):
             space_id=caller.embedding_space_id,
             text_search_config=caller.text_search_config,
             request=data,
+        )
+
+    @post(
+        path="/context",
+        operation_id="assembleContext",
+        responses=PROBLEMS,
+        summary="Assemble a context",
+        guards=[READ],
+        status_code=200,
+    )
+    async def context(
+        self, services: Injected[Services], caller: Injected[Caller], data: JSONBody[ContextInput]
+    ) -> ContextResult:
+        """The hits of one recall as a text for a prompt, in ranked order, marked as data."""
+        found = await services.recall.recall(
+            caller.tenant,
+            space_id=caller.embedding_space_id,
+            text_search_config=caller.text_search_config,
+            request=request_of(data),
+        )
+        return assembled(data, found)
+
+
+class PolicyController(Controller):
+    """Ranking policies."""
+
+    path = "/v1/recall-policies"
+    tags = ("recall",)
+
+    @get(
+        operation_id="listRecallPolicies", responses=PROBLEMS, summary="List ranking policies", guards=[READ]
+    )
+    async def policies(self) -> PolicyList:
+        """Every policy with all of its switches and weights."""
+        return PolicyList(
+            items=[
+                PolicyView(
+                    name=policy.name,
+                    default=policy.name == DEFAULT_POLICY,
+                    summary=policy.summary,
+                    settings=policy.description,
+                )
+                for policy in POLICIES.values()
+            ]
         )

@@ -60,3 +60,56 @@ class RecallResult(msgspec.Struct, kw_only=True):
     abstained: bool = False
     degraded: list[str] = msgspec.field(default_factory=list)
     explain: dict[str, Any] | None = None
+
+
+class ContextInput(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """A question whose recall is wanted as one text for a prompt; a limit of 0 means the default."""
+
+    query: QueryText
+    limit: Annotated[int, Meta(ge=0, le=10)] = 5
+    max_chars: Annotated[int, Meta(ge=1_000, le=8_000)] = 4_000
+    include_evidence: bool = True
+    valid_at: Instant | None = None
+    known_at: Instant | None = None
+    policy: PolicyName | None = None
+    abstain: bool = False
+
+
+class ContextItem(msgspec.Struct, kw_only=True):
+    """One memory of the block, in ranked order."""
+
+    type: str
+    id: UUID
+    score: float
+    fragment: FragmentView | None = None
+    evidence_fragments: list[FragmentView] = []
+
+
+class ContextResult(msgspec.Struct, kw_only=True):
+    """The block and what it is made of; ``truncated`` when something was cut or left out."""
+
+    query: str
+    context_block: str
+    items: list[ContextItem]
+    policy: str
+    clarifications: list[dict[str, Any]] = msgspec.field(default_factory=list)
+    related_dreams: list[dict[str, Any]] = msgspec.field(default_factory=list)
+    unmatched_anchors: list[str] = msgspec.field(default_factory=list)
+    abstained: bool = False
+    degraded: list[str] = msgspec.field(default_factory=list)
+    truncated: bool = False
+
+
+class PolicyView(msgspec.Struct, kw_only=True):
+    """A ranking policy with every switch and weight."""
+
+    name: str
+    default: bool
+    summary: str
+    settings: dict[str, Any]
+
+
+class PolicyList(msgspec.Struct, kw_only=True):
+    """The policies that a request may name."""
+
+    items: list[PolicyView]

@@ -53,6 +53,8 @@ ROUTES = (
     Route("retractFragment", "POST", _FRAGMENT + "/retract", WRITE),
     Route("deleteFragment", "DELETE", _FRAGMENT, WRITE, 204),
     Route("recall", "POST", _PROFILE + "/recall", READ, 200, {"query": "fresh"}),
+    Route("assembleContext", "POST", _PROFILE + "/context", READ, 200, {"query": "fresh"}),
+    Route("listRecallPolicies", "GET", "/v1/recall-policies", READ),
     Route("adminCreateTeam", "POST", "/v1/admin/teams", OPERATOR, 201, {"name": FRESH}),
     Route("adminListTeams", "GET", "/v1/admin/teams", OPERATOR),
     Route("adminGetTeam", "GET", _TEAM, OPERATOR),
