@@ -11,6 +11,8 @@ from rich.console import Console
 from app.bench import report
 from app.bench.context import FULL, QUICK, Context
 from app.bench.corpus import Corpus
+from app.bench.datasets import DatasetError
+from app.bench.stage import StageError
 from app.bench.suite import SECTIONS, run_sections
 from app.cli.output import err, fail, out
 from app.db.embedded import EmbeddedPostgres
@@ -89,9 +91,12 @@ def bench(
             )
 
         console = Console(width=max(out.width, _WIDE)) if not out.is_terminal else out
-        for section in run_sections(names, server, context):
-            found.append(section)
-            _print(console, section)
+        try:
+            for section in run_sections(names, server, context):
+                found.append(section)
+                _print(console, section)
+        except (DatasetError, StageError) as error:
+            fail(str(error))
     path = report.save(
         report.Report(
             started_at=started,

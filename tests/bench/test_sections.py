@@ -121,7 +121,7 @@ def test_quality(make_context: MakeContext, tmp_path: Path) -> None:
     context = make_context(datasets=tmp_path / "sets")
     summary, details = ran("quality", context).tables
     assert [row["set"] for row in summary.rows] == ["tiny", "mean"]
-    assert (summary.rows[0]["documents"], summary.rows[0]["queries"]) == (4, 3)
+    assert (summary.rows[0]["documents"], summary.rows[0]["queries"]) == (5, 3)
     # Every question shares its words with the one right document of its own scope.
     assert summary.rows[0]["keyword"] == summary.rows[0]["strata-v1"] == 1.0
     assert [row["system"] for row in details.rows] == ["keyword", "semantic", "documented-v1", "strata-v1"]
@@ -129,13 +129,14 @@ def test_quality(make_context: MakeContext, tmp_path: Path) -> None:
 
 
 def write_set(folder: Path) -> None:
-    """Two scopes; the excluded twin of a document would take the first place."""
+    """Two scopes; the excluded twin of a document would take the first place; one document is empty."""
     folder.mkdir(parents=True)
     documents = [
         ("d1", "a", "Retries are capped at three."),
         ("d2", "a", "Retries are capped at three for every job."),
         ("d3", "b", "Backups run at two in the morning."),
         ("d4", "b", "Invoices are sent on the first of the month."),
+        ("d5", "b", " "),
     ]
     queries = [
         ("q1", {"scope": "a", "exclude": ["d1"]}, "how are retries capped"),
