@@ -18,10 +18,13 @@ from app.embeddings.errors import EmbeddingError
 from app.http import health
 from app.http.bodies import JsonRequest
 from app.http.guards import provide_caller
+from app.http.openapi import describe
 from app.http.parameters import refuse_unknown_parameters
 from app.http.problems import handle_exception
 from app.http.requests import RequestScope
 from app.jobs.worker import run as run_jobs
+from app.knowledge.claim_routes import ClaimController, ClarificationController, PredicateController
+from app.knowledge.fact_routes import FactController, TraceController
 from app.memory.routes import FragmentController
 from app.recall.routes import PolicyController, RecallController
 from app.runtime import running_services
@@ -101,6 +104,11 @@ def create_app(
                     KeyController,
                     AuditController,
                     FragmentController,
+                    ClaimController,
+                    ClarificationController,
+                    FactController,
+                    TraceController,
+                    PredicateController,
                     RecallController,
                     PolicyController,
                 ],
@@ -122,7 +130,9 @@ def create_app(
             title="Strata",
             version=__version__,
             description="Multi-tenant memory backend: store evidence, recall it ranked and explained.",
-            openapi_router=Router(path="/docs", route_handlers=[], opt=health.PUBLIC),
+            openapi_router=Router(
+                path="/docs", route_handlers=[], include_in_schema=False, opt=health.PUBLIC
+            ),
             render_plugins=[ScalarRenderPlugin(path="/")],
             components=Components(
                 security_schemes={
@@ -133,6 +143,7 @@ def create_app(
         logging_config=None,
         debug=False,
     )
+    describe(app)
     # Around the routing too, so that the answer to an unknown path has a request id and is counted.
     app.asgi_handler = RequestScope(app.asgi_handler)
     return app

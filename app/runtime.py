@@ -24,6 +24,9 @@ from app.indexing.placement import PlacementService, scaled_threshold
 from app.indexing.service import IndexingService
 from app.jobs import worker
 from app.jobs.queue import JobQueue
+from app.knowledge.chat import ChatClient
+from app.knowledge.services import build_knowledge
+from app.knowledge.verifiers import OpenAIVerifier, RulesVerifier, Verifier
 from app.memory.service import FragmentService
 from app.recall.pipeline import RecallService
 from app.services import Services
@@ -196,6 +199,7 @@ async def running_services(settings: Settings) -> AsyncIterator[Services]:
             async with jobs.opened():
                 yield services
         finally:
+            await services.knowledge.verifier.close()
             await embeddings.close()
             await database.close()
     finally:
@@ -212,6 +216,7 @@ def build_services(
     """Wire every service of one process."""
     indexing = IndexingService(space_id, jobs.maintain_index)
     fragments = FragmentService(database, embeddings, indexing)
+    knowledge = build_knowledge(database, embeddings, indexing, fragments, _verifier(settings))
     return Services(
         settings=settings,
         database=database,
@@ -226,5 +231,33 @@ def build_services(
         writes=WriteExecutor(database),
         tenancy=TenancyService(database, indexing.forget_profile, indexing.erase_some),
         fragments=fragments,
+        knowledge=knowledge,
         recall=RecallService(database, embeddings, indexing, fragments),
+    )
+
+
+def _verifier(settings: Settings) -> Verifier:
+    if settings.verifier == "rules":
+        return RulesVerifier()
+    return OpenAIVerifier(chat_client(settings))
+
+
+def chat_client(settings: Settings) -> ChatClient:
+    """Client of the configured chat endpoint.
+
+    Raises:
+        StartupError: address or model are not configured.
+    """
+    if settings.chat_base_url is None or settings.chat_model is None:
+        raise StartupError(
+            "the openai verifier and extractor need a chat endpoint",
+            "Set STRATA_CHAT_BASE_URL and STRATA_CHAT_MODEL.",
+        )
+    api_key = settings.chat_api_key
+    return ChatClient(
+        settings.chat_base_url,
+        settings.chat_model,
+        api_key=None if api_key is None else api_key.get_secret_value(),
+        timeout=settings.chat_timeout,
+        concurrency=settings.chat_concurrency,
     )

@@ -9,6 +9,7 @@ from app.http.rate_limits import RateLimiter
 from app.indexing.placement import PlacementService
 from app.indexing.service import IndexingService
 from app.jobs.queue import JobQueue
+from app.knowledge.services import KnowledgeServices
 from app.memory.service import FragmentService
 from app.settings import Settings
 from app.tenancy.authentication import Authentication
@@ -34,6 +35,7 @@ class Services:
     writes: WriteExecutor
     tenancy: TenancyService
     fragments: FragmentService
+    knowledge: KnowledgeServices
     recall: "RecallService"
 
     @property

@@ -3,8 +3,10 @@
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field, SecretStr
+from pydantic import Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from app.db.urls import sqlalchemy_url
 
 EmbedderName = Literal["sentence-transformers", "hash", "openai"]
 
@@ -38,6 +40,16 @@ class Settings(BaseSettings):
         default=30.0, gt=0, description="Seconds a request waits for its embeddings"
     )
     embedding_threads: int = Field(default=0, ge=0, description="CPU threads of the model; 0: all cores")
+    verifier: Literal["rules", "openai"] = Field(
+        default="rules", description="What decides whether evidence entails a claim"
+    )
+    chat_base_url: str | None = Field(
+        default=None, description="Base URL of an OpenAI-compatible chat server, for the `openai` verifier"
+    )
+    chat_model: str | None = Field(default=None, description="Name of the chat model")
+    chat_api_key: SecretStr | None = Field(default=None, description="API key of the chat server")
+    chat_timeout: float = Field(default=30.0, gt=0, description="Seconds that one chat request may take")
+    chat_concurrency: int = Field(default=4, ge=1, le=64, description="Chat requests under way at once")
     operator_token: SecretStr | None = Field(
         default=None, description="Bearer token of `/v1/admin`; unset: those routes answer 401"
     )
@@ -60,6 +72,13 @@ class Settings(BaseSettings):
     log_format: Literal["console", "json"] = Field(
         default="json", description="Log lines for people or machines"
     )
+
+    @field_validator("database_url", "owner_database_url")
+    @classmethod
+    def _check_url(cls, url: SecretStr | None) -> SecretStr | None:
+        if url is not None:
+            sqlalchemy_url(url.get_secret_value())
+        return url
 
 
 def load_settings() -> Settings:

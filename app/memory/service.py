@@ -1,6 +1,6 @@
 """Use cases of fragments. Writes come in two halves: `prepare` embeds and holds no connection, `store` is statements."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -27,6 +27,7 @@ from app.tenancy import audit
 from app.tenancy.audit import Actor
 
 Outcome = UUID | StrataError
+WithdrawalListener = Callable[[UnitOfWork, Actor, UUID], Awaitable[None]]
 
 
 @dataclass(slots=True)
@@ -64,12 +65,17 @@ class Stored:
 
 
 class FragmentService:
-    """Stores, reads, retracts and deletes fragments."""
+    """Stores, reads, retracts and deletes fragments.
+
+    Attributes:
+        listeners: Called, in the same transaction, when a fragment is retracted or deleted.
+    """
 
     def __init__(self, database: Database, embeddings: EmbeddingService, indexing: IndexingService) -> None:
         self._database = database
         self._embeddings = embeddings
         self._indexing = indexing
+        self.listeners: list[WithdrawalListener] = []
 
     async def prepare(
         self, tenant: Tenant, space_id: int, items: Sequence[FragmentInput | StrataError]
@@ -191,6 +197,12 @@ class FragmentService:
             rows = await repository.read_active(unit, ids)
         return {row["id"]: view_of_fragment(row) for row in rows}
 
+    async def get_stored(self, tenant: Tenant, ids: Sequence[UUID]) -> dict[UUID, FragmentView]:
+        """Fragments by id, retracted ones included; those that are gone are left out."""
+        async with self._database.tenant(tenant) as unit:
+            rows = await repository.get_fragments(unit, ids)
+        return {row["id"]: view_of_fragment(row) for row in rows}
+
     async def list_page(
         self, tenant: Tenant, *, after: UUID | None, limit: int, **filters: Any
     ) -> Page[FragmentView]:
@@ -208,6 +220,7 @@ class FragmentService:
         if await repository.retract_fragment(unit, fragment_id):
             await self._indexing.remove(unit, [fragment_id])
             await audit.record(unit, actor, "fragment.retract", "fragment", fragment_id)
+            await self._tell(unit, actor, fragment_id)
         rows = await repository.get_fragments(unit, [fragment_id])
         if not rows:
             raise not_found("fragment")
@@ -223,6 +236,12 @@ class FragmentService:
             raise not_found("fragment")
         await self._indexing.remove(unit, [fragment_id])
         await audit.record(unit, actor, "fragment.delete", "fragment", fragment_id)
+        await self._tell(unit, actor, fragment_id)
+
+    async def _tell(self, unit: UnitOfWork, actor: Actor, fragment_id: UUID) -> None:
+        """Tell whoever derives something from fragments, in the same transaction."""
+        for listener in self.listeners:
+            await listener(unit, actor, fragment_id)
 
 
 class _Existing:

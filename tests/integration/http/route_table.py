@@ -7,7 +7,10 @@ from uuid import uuid4
 
 @dataclass(frozen=True)
 class Route:
-    """One operation. ``path`` may hold ``{profile_id}``, ``{fragment_id}``, ``{key_id}`` and ``{team_id}``."""
+    """One operation. ``path`` may hold the names of ids: profile, fragment, claim, fact, key, team.
+
+    A ``status`` of 409 tells that the caller is let in and the state of the item refuses.
+    """
 
     operation: str
     method: str
@@ -16,6 +19,7 @@ class Route:
     status: int = 200
     body: dict[str, Any] | None = None
     whole_team: bool = False
+    missing: str = "not_found"  # code of an item that nobody has
 
     @property
     def of_profile(self) -> bool:
@@ -25,12 +29,19 @@ class Route:
         """A body that works, with names and contents that nobody has used."""
         if self.body is None:
             return None
-        return {name: f"{value} {uuid4()}" if value == FRESH else value for name, value in self.body.items()}
+        fresh = {FRESH: f"{FRESH} {uuid4()}", FRESH_NAME: f"fresh_{uuid4().hex}"}
+        return {
+            name: fresh.get(value, value) if isinstance(value, str) else value
+            for name, value in self.body.items()
+        }
 
 
 FRESH = "fresh text"
+FRESH_NAME = "fresh_name"
 _PROFILE = "/v1/profiles/{profile_id}"
 _FRAGMENT = _PROFILE + "/fragments/{fragment_id}"
+_CLAIM = _PROFILE + "/claims/{claim_id}"
+_FACT = _PROFILE + "/facts/{fact_id}"
 _TEAM = "/v1/admin/teams/{team_id}"
 READ, WRITE, ADMIN, OPERATOR = "memory:read", "memory:write", "admin", "operator"
 
@@ -52,6 +63,46 @@ ROUTES = (
     Route("getFragment", "GET", _FRAGMENT, READ),
     Route("retractFragment", "POST", _FRAGMENT + "/retract", WRITE),
     Route("deleteFragment", "DELETE", _FRAGMENT, WRITE, 204),
+    Route(
+        "createClaim",
+        "POST",
+        _PROFILE + "/claims",
+        WRITE,
+        201,
+        {"subject": "Ada", "predicate": "likes", "object": FRESH, "supported_by": ["{fragment_id}"]},
+    ),
+    Route("listClaims", "GET", _PROFILE + "/claims", READ),
+    Route("getClaim", "GET", _CLAIM, READ, missing="claim_not_found"),
+    Route("verifyClaim", "POST", _CLAIM + "/verify", WRITE, missing="claim_not_found"),
+    Route("promoteClaim", "POST", _CLAIM + "/promote", WRITE, 409, missing="claim_not_found"),
+    Route(
+        "confirmClaim",
+        "POST",
+        _CLAIM + "/confirm",
+        WRITE,
+        409,
+        {"decision": "reject_claim"},
+        missing="claim_not_found",
+    ),
+    Route("deleteClaim", "DELETE", _CLAIM, WRITE, 204, missing="claim_not_found"),
+    Route("listClarifications", "GET", _PROFILE + "/clarifications", READ),
+    Route("listFacts", "GET", _PROFILE + "/facts", READ),
+    Route("getFact", "GET", _FACT, READ, missing="fact_not_found"),
+    Route("getFactHistory", "GET", _FACT + "/history", READ, missing="fact_not_found"),
+    Route("revalidateFact", "POST", _FACT + "/revalidate", WRITE, 409, missing="fact_not_found"),
+    Route("retractFact", "POST", _FACT + "/retract", WRITE, missing="fact_not_found"),
+    Route("traceFact", "GET", _PROFILE + "/trace/fact/{fact_id}", READ, missing="fact_not_found"),
+    Route("traceClaim", "GET", _PROFILE + "/trace/claim/{claim_id}", READ, missing="claim_not_found"),
+    Route("listPredicates", "GET", "/v1/predicates", READ),
+    Route(
+        "createPredicate",
+        "POST",
+        "/v1/predicates",
+        ADMIN,
+        201,
+        {"predicate": FRESH_NAME, "kind": "multi_valued"},
+        whole_team=True,
+    ),
     Route("recall", "POST", _PROFILE + "/recall", READ, 200, {"query": "fresh"}),
     Route("assembleContext", "POST", _PROFILE + "/context", READ, 200, {"query": "fresh"}),
     Route("listRecallPolicies", "GET", "/v1/recall-policies", READ),

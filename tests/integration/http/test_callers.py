@@ -88,6 +88,8 @@ async def send(client: httpx.AsyncClient, world: World) -> Send:
             "team_id": str((member or world.mine).team_id),
             "fragment_id": str(uuid4()),
             "key_id": str(uuid4()),
+            "claim_id": str(uuid4()),
+            "fact_id": str(uuid4()),
         }
         values["profile_id"] = str((member or world.mine).profile_id)
         if route.operation == "deleteProfile":
@@ -105,11 +107,34 @@ async def send(client: httpx.AsyncClient, world: World) -> Send:
             values["key_id"] = (await client.post("/v1/keys", json={"name": "key"}, headers=owner)).json()[
                 "id"
             ]
+        body = route.sent()
+        if "{claim_id}" in route.path or "{fact_id}" in route.path or "supported_by" in (body or {}):
+            values |= await knowledge(client, f"/v1/profiles/{values['profile_id']}", owner)
+        if body is not None and "supported_by" in body:
+            body["supported_by"] = [values["fragment_id"]]
         return await client.request(
-            route.method, route.path.format(**values), json=route.sent(), headers=world.headers[caller]
+            route.method, route.path.format(**values), json=body, headers=world.headers[caller]
         )
 
     return sending
+
+
+async def knowledge(client: httpx.AsyncClient, path: str, owner: dict[str, str]) -> dict[str, str]:
+    """A fragment, a candidate of a claim, and a fact."""
+
+    async def post(route: str, body: Any = None) -> Any:
+        answer = await client.post(f"{path}/{route}", json=body, headers=owner)
+        assert answer.is_success, answer.text
+        return answer.json()
+
+    name = f"fresh-{uuid4().hex}"
+    fragment = (await post("fragments", {"content": f"Ada likes {name} and {name}2."}))["id"]
+    claim = {"subject": "Ada", "predicate": "likes", "supported_by": [fragment], "extract_conf": 0.9}
+    candidate = (await post("claims", {**claim, "object": name}))["id"]
+    other = (await post("claims", {**claim, "object": f"{name}2"}))["id"]
+    await post(f"claims/{other}/verify")
+    fact = (await post(f"claims/{other}/promote"))["fact"]["id"]
+    return {"fragment_id": fragment, "claim_id": candidate, "fact_id": fact}
 
 
 def operation(route: Route) -> str:
@@ -172,21 +197,23 @@ async def test_a_key_of_one_profile_reaches_no_other(send: Send, world: World, r
         assert_problem(answer, 404, "not_found")
     elif route.whole_team:
         assert_problem(answer, 403, "missing_scope")
-    else:
+    elif route.operation == "listProfiles":
         assert [item["id"] for item in answer.json()["items"]] == [str(world.mine.other_profile_id)]
+    else:
+        assert answer.status_code == route.status
 
 
 @pytest.mark.parametrize("route", [r for r in KEY_ROUTES if "{" in r.path], ids=operation)
 async def test_ids_that_nobody_has_do_not_exist(
     client: httpx.AsyncClient, world: World, route: Route
 ) -> None:
-    values = {name: str(uuid4()) for name in ("fragment_id", "key_id")}
+    values = {name: str(uuid4()) for name in ("fragment_id", "key_id", "claim_id", "fact_id")}
     only = route.path.count("{") == 1
     values["profile_id"] = str(uuid4() if only else world.mine.profile_id)
     answer = await client.request(
         route.method, route.path.format(**values), json=route.sent(), headers=world.mine.owner
     )
-    assert_problem(answer, 404, "not_found")
+    assert_problem(answer, 404, "not_found" if only else route.missing)
 
 
 async def test_a_revoked_key_is_refused_by_the_next_request(

@@ -1,0 +1,205 @@
+"""Routes of facts and traces."""
+
+from datetime import datetime
+from typing import Annotated
+
+from litestar import Controller, get, post
+from litestar.params import FromPath, FromQuery, QueryParameter
+
+from app.errors import invalid
+from app.http.cursors import Page, decode_cursor, parse_id
+from app.http.fields import check_instant
+from app.http.guards import READ, WRITE
+from app.http.injection import Injected
+from app.http.problems import PROBLEMS
+from app.knowledge.claim_routes import PredicateFilter, SubjectFilter, accepted, nothing, scope_of
+from app.knowledge.schemas import FactHistory, FactStatus, FactView, Trace
+from app.services import Services
+from app.tenancy.audit import Actor
+from app.tenancy.authentication import Caller
+from app.tenancy.routes import Cursor, PageLimit
+
+AskedTime = Annotated[str | None, QueryParameter(max_length=64, description="RFC 3339 time with an offset")]
+MaxRelated = Annotated[
+    int, QueryParameter(ge=0, le=20, description="Most related facts and claims of each trace")
+]
+
+
+class FactController(Controller):
+    """What is, and was, believed."""
+
+    path = "/v1/profiles/{profile_id:str}/facts"
+    tags = ("knowledge",)
+
+    @get(operation_id="listFacts", responses=PROBLEMS, summary="List facts", guards=[READ])
+    async def list_all(
+        self,
+        services: Injected[Services],
+        caller: Injected[Caller],
+        limit: PageLimit = 20,
+        cursor: Cursor = None,
+        status: FromQuery[FactStatus | None] = None,
+        subject: SubjectFilter = None,
+        predicate: PredicateFilter = None,
+        valid_at: AskedTime = None,
+        known_at: AskedTime = None,
+    ) -> Page[FactView]:
+        """Facts as they stand; with ``valid_at`` or ``known_at``: those believed then, as they were believed.
+
+        ``known_at`` (default: now) chooses what was known, ``valid_at`` when it had to hold; without ``valid_at`` the
+        facts that were active. ``status`` goes with neither.
+        """
+        valid, known = _time(valid_at, "valid_at"), _time(known_at, "known_at")
+        if status is not None and (valid is not None or known is not None):
+            raise invalid("status", "cannot be combined with valid_at or known_at")
+        return await services.knowledge.facts.list_page(
+            caller.tenant,
+            after=decode_cursor(cursor),
+            limit=limit,
+            status=status,
+            subject=subject,
+            predicate=predicate,
+            valid_at=valid,
+            known_at=known,
+        )
+
+    @get("/{fact_id:str}", operation_id="getFact", responses=PROBLEMS, summary="Read a fact", guards=[READ])
+    async def read(
+        self, services: Injected[Services], caller: Injected[Caller], fact_id: FromPath[str]
+    ) -> FactView:
+        """One fact as it stands, whatever its status."""
+        return await services.knowledge.facts.get(caller.tenant, parse_id(fact_id, "fact_id"))
+
+    @get(
+        "/{fact_id:str}/history",
+        operation_id="getFactHistory",
+        responses=PROBLEMS,
+        summary="Read a fact's history",
+        guards=[READ],
+    )
+    async def history(
+        self, services: Injected[Services], caller: Injected[Caller], fact_id: FromPath[str]
+    ) -> FactHistory:
+        """A fact with every version of it, oldest first."""
+        return await services.knowledge.facts.history(caller.tenant, parse_id(fact_id, "fact_id"))
+
+    @post(
+        "/{fact_id:str}/revalidate",
+        operation_id="revalidateFact",
+        responses=PROBLEMS,
+        summary="Revalidate a fact",
+        guards=[WRITE],
+        status_code=200,
+    )
+    async def revalidate(
+        self,
+        services: Injected[Services],
+        caller: Injected[Caller],
+        actor: Injected[Actor],
+        fact_id: FromPath[str],
+    ) -> FactView:
+        """Make a fact that lost its support active again, if its claims are supported by now."""
+        wanted, scope = parse_id(fact_id, "fact_id"), scope_of(caller, actor)
+        promotions = services.knowledge.promotions
+        outcome = await services.writes.run(
+            caller.tenant,
+            None,
+            object,
+            prepare=lambda: promotions.prepare_fact(scope, wanted),
+            store=lambda unit, prepared: promotions.revalidate(unit, scope, prepared),
+        )
+        return accepted(outcome, FactView)
+
+    @post(
+        "/{fact_id:str}/retract",
+        operation_id="retractFact",
+        responses=PROBLEMS,
+        summary="Retract a fact",
+        guards=[WRITE],
+        status_code=200,
+    )
+    async def retract(
+        self,
+        services: Injected[Services],
+        caller: Injected[Caller],
+        actor: Injected[Actor],
+        fact_id: FromPath[str],
+    ) -> FactView:
+        """Withdraw a fact: it keeps its history and is never recalled again."""
+        wanted, scope = parse_id(fact_id, "fact_id"), scope_of(caller, actor)
+        return await services.writes.run(
+            caller.tenant,
+            None,
+            FactView,
+            prepare=nothing,
+            store=lambda unit, _: services.knowledge.promotions.retract_fact(unit, scope, wanted),
+        )
+
+
+class TraceController(Controller):
+    """Where knowledge comes from."""
+
+    path = "/v1/profiles/{profile_id:str}/trace"
+    tags = ("knowledge",)
+
+    @get(
+        "/fact/{fact_id:str}",
+        operation_id="traceFact",
+        responses=PROBLEMS,
+        summary="Trace a fact",
+        guards=[READ],
+    )
+    async def trace_fact(
+        self,
+        services: Injected[Services],
+        caller: Injected[Caller],
+        fact_id: FromPath[str],
+        max_related: MaxRelated = 10,
+        *,
+        include_fragments: FromQuery[bool] = True,
+    ) -> Trace:
+        """Claims, fragments, contradictions and supersessions around a fact."""
+        return await services.knowledge.lineage.trace_fact(
+            caller.tenant,
+            parse_id(fact_id, "fact_id"),
+            max_related=max_related,
+            include_fragments=include_fragments,
+        )
+
+    @get(
+        "/claim/{claim_id:str}",
+        operation_id="traceClaim",
+        responses=PROBLEMS,
+        summary="Trace a claim",
+        guards=[READ],
+    )
+    async def trace_claim(
+        self,
+        services: Injected[Services],
+        caller: Injected[Caller],
+        claim_id: FromPath[str],
+        max_related: MaxRelated = 10,
+        *,
+        include_fragments: FromQuery[bool] = True,
+    ) -> Trace:
+        """Claims, fragments, contradictions and supersessions around a claim."""
+        return await services.knowledge.lineage.trace_claim(
+            caller.tenant,
+            parse_id(claim_id, "claim_id"),
+            max_related=max_related,
+            include_fragments=include_fragments,
+        )
+
+
+def _time(value: str | None, path: str) -> datetime | None:
+    if value is None:
+        return None
+    try:
+        parsed = datetime.fromisoformat(value.replace(" ", "+"))
+    except ValueError:
+        raise invalid(path, "must be an RFC 3339 time") from None
+    if parsed.tzinfo is None:
+        raise invalid(path, "must have a UTC offset")
+    if problem := check_instant(parsed):
+        raise invalid(path, problem)
+    return parsed
