@@ -11,6 +11,7 @@ from app.knowledge.index import KnowledgeIndex
 from app.knowledge.lineage import LineageService
 from app.knowledge.predicates import PredicateService
 from app.knowledge.promotions import PromotionService
+from app.knowledge.recalled import RecalledService
 from app.knowledge.support import SupportKeeper
 from app.knowledge.verifiers import Verifier
 from app.memory.service import FragmentService
@@ -25,6 +26,7 @@ class KnowledgeServices:
     promotions: PromotionService
     predicates: PredicateService
     lineage: LineageService
+    recalled: RecalledService
     verifier: Verifier
 
 
@@ -45,5 +47,6 @@ def build_knowledge(
         promotions=PromotionService(database, index),
         predicates=PredicateService(database),
         lineage=LineageService(database, fragments),
+        recalled=RecalledService(database),
         verifier=verifier,
     )
