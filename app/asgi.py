@@ -130,6 +130,7 @@ def create_app(
             title="Strata",
             version=__version__,
             description="Multi-tenant memory backend: store evidence, recall it ranked and explained.",
+            use_handler_docstrings=True,
             openapi_router=Router(
                 path="/docs", route_handlers=[], include_in_schema=False, opt=health.PUBLIC
             ),

@@ -6,11 +6,13 @@ from typing import Any
 import msgspec
 import sqlalchemy as sa
 from litestar import Response, get
+from litestar.openapi.datastructures import ResponseSpec
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
 from app import __version__
 from app.db import migrate
 from app.http.injection import Injected
+from app.http.problems import PROBLEMS
 from app.recall.policy import DEFAULT_POLICY
 from app.services import Services
 
@@ -62,7 +64,14 @@ async def livez() -> Alive:
     return Alive("alive")
 
 
-@get("/readyz", operation_id="readyz", summary="Readiness", opt=PUBLIC, tags=["health"])
+@get(
+    "/readyz",
+    operation_id="readyz",
+    summary="Readiness",
+    opt=PUBLIC,
+    tags=["health"],
+    responses={503: ResponseSpec(Readiness, generate_examples=False, description="Not ready")},
+)
 async def readyz(services: Injected[Services]) -> Response[Readiness]:
     """200 when requests can be served; 503 with each dependency named."""
     database = await _database(services)
@@ -83,7 +92,14 @@ async def _database(services: Injected[Services]) -> Dependency:
     return Dependency(ready=True, detail="ready")
 
 
-@get("/v1/health", operation_id="health", summary="Version and configuration", opt=PUBLIC, tags=["health"])
+@get(
+    "/v1/health",
+    operation_id="health",
+    summary="Version and configuration",
+    opt=PUBLIC,
+    tags=["health"],
+    responses={503: PROBLEMS[503]},
+)
 async def health(services: Injected[Services]) -> Health:
     """Version, migration state, embedding descriptor and ranking policy."""
     async with services.database.unbound() as connection:

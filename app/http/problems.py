@@ -48,7 +48,7 @@ class Problem(msgspec.Struct, kw_only=True, omit_defaults=True):
 
 
 PROBLEMS: Final = {
-    status: ResponseSpec(Problem, description="Problem", media_type=MEDIA_TYPE)
+    status: ResponseSpec(Problem, generate_examples=False, description="Problem", media_type=MEDIA_TYPE)
     for status in (401, 403, 404, 409, 413, 415, 422, 429, 503)
 }
 

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from litestar import Controller, delete, get, post
-from litestar.openapi.spec import OpenAPIMediaType, Operation, Reference, RequestBody, Schema
+from litestar.openapi.spec import OpenAPIMediaType, Reference, RequestBody, Schema
 from litestar.openapi.spec.enums import OpenAPIType
 from litestar.params import FromPath, FromQuery, HeaderParameter, JSONBody, QueryParameter
 
@@ -15,6 +15,7 @@ from app.http.cursors import Page, decode_cursor, parse_id
 from app.http.fields import KEY_PATTERN
 from app.http.guards import READ, WRITE
 from app.http.injection import Injected
+from app.http.openapi import ApiOperation
 from app.http.problems import PROBLEMS
 from app.memory.schemas import (
     MAX_BATCH_ITEMS,
@@ -48,11 +49,12 @@ ListedTime = Annotated[str | None, QueryParameter(max_length=64, description="RF
 
 
 @dataclass
-class BatchOperation(Operation):
+class BatchOperation(ApiOperation):
     """The batch route reads its body itself, item by item; this is what a body holds."""
 
     def __post_init__(self) -> None:
         """Describe the body."""
+        super().__post_init__()
         items = Schema(
             type=OpenAPIType.ARRAY,
             items=Reference(ref="#/components/schemas/FragmentInput"),
