@@ -16,6 +16,7 @@ from app.embeddings.descriptor import EmbeddingDescriptor
 from app.embeddings.protocol import BatchLimit, Embedder, TokenStatistics, Vectors
 
 _Value = TypeVar("_Value")
+_LOCK_SECONDS: Final = 60.0
 _SCHEMA: Final = (
     "CREATE TABLE IF NOT EXISTS entries (key BLOB PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID"
 )
@@ -40,8 +41,10 @@ class CachedEmbedder:
         source = "".join(inspect.getsource(part) for part in (type(inner), token_windows))
         self._identity = f"{inner.descriptor.key}\0{source}".encode()
         self._lock = threading.RLock()
-        self._file = sqlite3.connect(directory / "embeddings.sqlite", check_same_thread=False)
-        self._file.execute("PRAGMA journal_mode = WAL")
+        self._file = sqlite3.connect(
+            directory / "embeddings.sqlite", timeout=_LOCK_SECONDS, check_same_thread=False
+        )
+        # What a crash takes from a cache is made again.
         self._file.execute("PRAGMA synchronous = OFF")
         self._file.execute(_SCHEMA)
 
