@@ -9,12 +9,14 @@ import math
 import re
 from collections.abc import Iterator
 from contextlib import suppress
+from datetime import datetime
 from typing import Any, Final, TypeVar
 
 import msgspec
 from litestar import Request
 
 from app.errors import FieldError, StrataError, invalid
+from app.http.fields import in_utc
 from app.http.messages import field_error, joined
 
 Body = TypeVar("Body")
@@ -81,7 +83,7 @@ def decode(body: bytes, kind: type[Body], path: str = "") -> Body:
         raise _malformed("the body is nested too deeply", path) from None
     except ValueError:  # msgspec's, UTF-8's, or Python's about a number of thousands of digits
         return _decode_unusual(body, kind, path)
-    return decoded
+    return _in_utc(decoded, path)
 
 
 def decode_raw(value: msgspec.Raw, kind: type[Body], path: str) -> Body | StrataError:
@@ -97,11 +99,28 @@ def decode_item(value: Any, kind: type[Body], path: str) -> Body | StrataError:
     try:
         if fault := _first_fault(value, path):
             return _refused(fault)
-        return msgspec.convert(value, kind)
+        return _in_utc(msgspec.convert(value, kind), path)
+    except StrataError as error:
+        return error
     except msgspec.ValidationError as error:
         return _refused(field_error(str(error), kind, path))
     except RecursionError:
         return _malformed("the value is nested too deeply", path)
+
+
+def _in_utc(value: Body, path: str) -> Body:
+    """The same value with every time in UTC; free JSON objects are left alone."""
+    if isinstance(value, list):
+        for index, item in enumerate(value):
+            _in_utc(item, f"{path}[{index}]")
+    elif isinstance(value, msgspec.Struct):
+        for name in value.__struct_fields__:
+            item = getattr(value, name)
+            if isinstance(item, datetime):
+                msgspec.structs.force_setattr(value, name, in_utc(item, joined(path, name)))
+            elif isinstance(item, msgspec.Struct | list):
+                _in_utc(item, joined(path, name))
+    return value
 
 
 def _decode_unusual(body: bytes, kind: type[Body], path: str) -> Body:
@@ -114,7 +133,7 @@ def _decode_unusual(body: bytes, kind: type[Body], path: str) -> Body:
     if rewritten != body:
         with suppress(ValueError):
             decoded: Body = _decoder(kind).decode(rewritten)
-            return decoded
+            return _in_utc(decoded, path)
     try:
         value = json.loads(rewritten.decode(errors="surrogatepass"), parse_constant=_refuse_constant)
         fault = _first_fault(value, path)

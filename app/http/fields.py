@@ -6,6 +6,8 @@ from typing import Annotated, Any, Final
 import msgspec
 from msgspec import Meta
 
+from app.errors import invalid
+
 # Zero-width and formatting characters count as blank: a text of nothing else says nothing.
 _INVISIBLE: Final = "\\s\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0"
 TEXT_PATTERN: Final = f"^(?=[{_INVISIBLE}]*[^{_INVISIBLE}])[^\\x00]*$"
@@ -35,17 +37,34 @@ Instant = Annotated[datetime, Meta(tz=True)]
 Limit = Annotated[int, Meta(ge=1, le=50)]
 
 
-def check_instant(value: datetime) -> str | None:
-    """What is wrong with a time that is to be stored, or ``None``.
+def in_utc(value: datetime, path: str) -> datetime:
+    """The same moment in UTC.
 
-    An offset can carry the first and the last hours of Python's calendar out of it: PostgreSQL stores them, and no
-    reader gets them back.
+    PostgreSQL refuses offsets of 16 hours and more, which RFC 3339 allows; and an offset can carry the first and the last
+    hours of Python's calendar out of it, where PostgreSQL stores them and no reader gets them back.
+
+    Raises:
+        StrataError: ``validation_failed`` for a moment outside of the years 1 to 9999.
     """
     try:
-        value.astimezone(UTC)
+        return value.astimezone(UTC)
     except OverflowError:
-        return "must lie in the years 1 to 9999 of UTC"
-    return None
+        raise invalid(path, "must lie in the years 1 to 9999 of UTC") from None
+
+
+def parse_instant(value: str, path: str, rule: str = "must be an RFC 3339 time") -> datetime:
+    """Moment, in UTC, that a text tells.
+
+    Raises:
+        StrataError: ``validation_failed`` for anything but an RFC 3339 time with an offset.
+    """
+    try:
+        parsed = datetime.fromisoformat(value)
+    except ValueError:
+        raise invalid(path, rule) from None
+    if parsed.tzinfo is None:
+        raise invalid(path, "must have a UTC offset")
+    return in_utc(parsed, path)
 
 
 def check_json_object(value: dict[str, Any], *, limit: int = MAX_METADATA_BYTES) -> str | None:

@@ -1,5 +1,6 @@
-"""Query parameters that a route does not know are refused: a misspelt filter must not mean no filter."""
+"""Query parameters. One that a route does not know is refused: a misspelt filter must not mean no filter."""
 
+from datetime import datetime
 from typing import Any
 
 from litestar import Request
@@ -7,6 +8,7 @@ from litestar.enums import ParamType
 from litestar.params import ParameterKwarg
 
 from app.errors import FieldError, StrataError
+from app.http.fields import parse_instant
 
 
 def refuse_unknown_parameters(request: Request[Any, Any, Any]) -> None:
@@ -27,3 +29,12 @@ def refuse_unknown_parameters(request: Request[Any, Any, Any]) -> None:
     if unknown := sorted(set(given) - known):
         errors = tuple(FieldError(name, "is not a known parameter") for name in unknown)
         raise StrataError("validation_failed", "unknown query parameters", errors=errors)
+
+
+def asked_time(value: str | None, path: str) -> datetime | None:
+    """Moment, in UTC, of a query parameter; a plus that nobody escaped has come in as a space.
+
+    Raises:
+        StrataError: ``validation_failed``.
+    """
+    return None if value is None else parse_instant(value.replace(" ", "+"), path)

@@ -13,7 +13,6 @@ from uuid_utils.compat import uuid7
 from app.db.unit_of_work import Database, Tenant, UnitOfWork
 from app.errors import StrataError, invalid, not_found
 from app.http.cursors import Page, page_of
-from app.http.fields import check_instant
 from app.indexing.models import Kind
 from app.knowledge import claims_repository as repository
 from app.knowledge import views
@@ -308,10 +307,6 @@ def _cited(data: ClaimInput) -> dict[UUID, EvidenceInput]:
 
 
 def _check_times(data: ClaimInput) -> None:
-    for name in ("valid_from", "valid_to", "recorded_at"):
-        value: datetime | None = getattr(data, name)
-        if value is not None and (problem := check_instant(value)):
-            raise invalid(name, problem)
     if data.valid_from is not None and data.valid_to is not None and data.valid_to <= data.valid_from:
         raise invalid("valid_to", "must be after valid_from")
     if data.recorded_at is not None and data.recorded_at > datetime.now(UTC):

@@ -1,6 +1,5 @@
 """Routes of facts and traces."""
 
-from datetime import datetime
 from typing import Annotated
 
 from litestar import Controller, get, post
@@ -8,9 +7,9 @@ from litestar.params import FromPath, FromQuery, QueryParameter
 
 from app.errors import invalid
 from app.http.cursors import Page, decode_cursor, parse_id
-from app.http.fields import check_instant
 from app.http.guards import READ, WRITE
 from app.http.injection import Injected
+from app.http.parameters import asked_time
 from app.http.problems import PROBLEMS
 from app.knowledge.claim_routes import PredicateFilter, SubjectFilter, accepted, nothing, scope_of
 from app.knowledge.schemas import FactHistory, FactStatus, FactView, Trace
@@ -49,7 +48,7 @@ class FactController(Controller):
         ``known_at`` (default: now) chooses what was known, ``valid_at`` when it had to hold; without ``valid_at`` the
         facts that were active. ``status`` goes with neither.
         """
-        valid, known = _time(valid_at, "valid_at"), _time(known_at, "known_at")
+        valid, known = asked_time(valid_at, "valid_at"), asked_time(known_at, "known_at")
         if status is not None and (valid is not None or known is not None):
             raise invalid("status", "cannot be combined with valid_at or known_at")
         return await services.knowledge.facts.list_page(
@@ -189,17 +188,3 @@ class TraceController(Controller):
             max_related=max_related,
             include_fragments=include_fragments,
         )
-
-
-def _time(value: str | None, path: str) -> datetime | None:
-    if value is None:
-        return None
-    try:
-        parsed = datetime.fromisoformat(value.replace(" ", "+"))
-    except ValueError:
-        raise invalid(path, "must be an RFC 3339 time") from None
-    if parsed.tzinfo is None:
-        raise invalid(path, "must have a UTC offset")
-    if problem := check_instant(parsed):
-        raise invalid(path, problem)
-    return parsed

@@ -51,7 +51,10 @@ class StatementInput(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     extract_conf: Confidence = 0.75
     resolution_conf: Confidence = 0.75
     labels: Labels = []
-    classification: Classification = Classification(confidentiality="public", retention="ephemeral")
+    # The least of each; a default value here would be documented as that of every classification.
+    classification: Classification = msgspec.field(
+        default_factory=lambda: Classification(confidentiality="public", retention="ephemeral")
+    )
     extraction_model: Source | None = None
     idempotency_key: IdempotencyKey | None = None
 

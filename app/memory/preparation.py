@@ -7,11 +7,11 @@ folded to one space, and the ends trimmed; case counts. The stored text is alway
 import hashlib
 import re
 import unicodedata
-from datetime import UTC, date, datetime, time
+from datetime import datetime
 from typing import Any, Final, NamedTuple
 
 from app.errors import invalid
-from app.http.fields import MAX_CONTENT_BYTES, check_instant, check_json_object
+from app.http.fields import MAX_CONTENT_BYTES, check_json_object, parse_instant
 from app.memory.models import CONFIDENTIALITY, PII, RETENTION
 from app.memory.schemas import FragmentInput
 
@@ -89,11 +89,7 @@ def _flattened(value: Any) -> list[str]:
 
 def _time(data: FragmentInput, name: str) -> datetime | None:
     value: datetime | None = getattr(data, name)
-    if value is None:
-        return _from_metadata(data.metadata, name)
-    if problem := check_instant(value):
-        raise invalid(name, problem)
-    return value
+    return _from_metadata(data.metadata, name) if value is None else value
 
 
 def _from_metadata(metadata: dict[str, Any], name: str) -> datetime | None:
@@ -101,18 +97,8 @@ def _from_metadata(metadata: dict[str, Any], name: str) -> datetime | None:
         value = metadata.get(key)
         if value in (None, ""):
             continue
-        path = f"metadata.{key}"
+        path, rule = f"metadata.{key}", "must be an RFC 3339 time or a date"
         if not isinstance(value, str):
-            raise invalid(path, "must be an RFC 3339 time or a date")
-        try:
-            if _DATE_ONLY.fullmatch(value):
-                return datetime.combine(date.fromisoformat(value), time(), UTC)
-            parsed = datetime.fromisoformat(value)
-        except ValueError:
-            raise invalid(path, "must be an RFC 3339 time or a date") from None
-        if parsed.tzinfo is None:
-            raise invalid(path, "must have a UTC offset")
-        if problem := check_instant(parsed):
-            raise invalid(path, problem)
-        return parsed
+            raise invalid(path, rule)
+        return parse_instant(f"{value}T00:00:00Z" if _DATE_ONLY.fullmatch(value) else value, path, rule)
     return None

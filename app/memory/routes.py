@@ -1,7 +1,6 @@
 """Routes of fragments."""
 
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from litestar import Controller, delete, get, post
@@ -16,6 +15,7 @@ from app.http.fields import KEY_PATTERN
 from app.http.guards import READ, WRITE
 from app.http.injection import Injected
 from app.http.openapi import ApiOperation
+from app.http.parameters import asked_time
 from app.http.problems import PROBLEMS
 from app.memory.schemas import (
     MAX_BATCH_ITEMS,
@@ -163,8 +163,8 @@ class FragmentController(Controller):
             status=status,
             source_type=source_type,
             label=_clean(label),
-            created_from=_time(created_from, "created_from"),
-            created_to=_time(created_to, "created_to"),
+            created_from=asked_time(created_from, "created_from"),
+            created_to=asked_time(created_to, "created_to"),
         )
 
     @get(
@@ -239,18 +239,6 @@ def _placed(index: int, error: FieldError) -> FieldError:
     """The same error with the path from the request's body down, whoever found it."""
     place = f"items[{index}]"
     return error if error.path.startswith(place) else FieldError(f"{place}.{error.path}", error.message)
-
-
-def _time(value: str | None, path: str) -> datetime | None:
-    if value is None:
-        return None
-    try:
-        parsed = datetime.fromisoformat(value.replace(" ", "+"))
-    except ValueError:
-        raise invalid(path, "must be an RFC 3339 time") from None
-    if parsed.tzinfo is None:
-        raise invalid(path, "must have a UTC offset")
-    return parsed
 
 
 def _clean(label: str | None) -> str | None:

@@ -35,7 +35,7 @@ class FragmentInput(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     authority: Authority = "unknown"
     labels: Labels = []
     metadata: dict[str, Any] = {}
-    classification: Classification = Classification()
+    classification: Classification = msgspec.field(default_factory=Classification)
     idempotency_key: IdempotencyKey | None = None
     valid_from: Instant | None = None
     valid_to: Instant | None = None

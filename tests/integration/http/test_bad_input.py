@@ -2,7 +2,8 @@ r"""Bad input on every route that takes text, times, ids or limits: told by fiel
 
 import json
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
@@ -21,6 +22,7 @@ WITH_IDS = tuple(route for route in ROUTES if "{" in route.path)
 LISTS = tuple(route for route in ROUTES if route.operation.lower().startswith(("list", "adminlist")))
 JSON = {"Content-Type": "application/json"}
 JARGON = re.compile(r"`|[Rr]egex|msgspec|Expected|\\[ux]|NoneType|Traceback|Literal|datetime\b")
+NOBODY = "00000000-0000-7000-8000-000000000000"
 TABLES = (
     "profiles",
     "api_keys",
@@ -50,6 +52,8 @@ class Sender:
             profile_id=self.member.profile_id,
             fragment_id=self.fragment_id,
             key_id=self.key_id,
+            claim_id=NOBODY,
+            fact_id=NOBODY,
         )
         caller = OPERATOR if route.needs == NEEDS_OPERATOR else self.member.owner
         types = JSON if content is not None else {}
@@ -96,10 +100,29 @@ def assert_refused(
     assert not any(JARGON.search(text) for text in words), words
 
 
-async def refused(send: Sender, route: Route, body: bytes, **expected: Any) -> None:
+async def all_refused(send: Sender, route: Route, cases: Iterable[tuple[bytes, dict[str, Any]]]) -> None:
+    """Each body is refused as expected, and after all of them nothing is stored."""
     before = await send.stored()
-    assert_refused(await send(route, body), **expected)
+    for body, expected in cases:
+        with naming(body[:200]):
+            assert_refused(await send(route, body), **expected)
     assert await send.stored() == before
+
+
+@contextmanager
+def naming(case: Any) -> Iterator[None]:
+    """A failure inside says which case it was."""
+    try:
+        yield
+    except AssertionError as error:
+        error.add_note(f"case: {case!r}")
+        raise
+
+
+def by_name(cases: list[Any]) -> list[Any]:
+    """Cases of one route each, for one test each."""
+    names = dict.fromkeys(name for name, *_ in cases)
+    return [pytest.param(name, [rest for first, *rest in cases if first == name], id=name) for name in names]
 
 
 def operation(value: Any) -> str | None:
@@ -114,49 +137,45 @@ def body_of(route: Route, **changed: Any) -> bytes:
 # --- what is no JSON object --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("route", WITH_BODY, ids=operation)
-@pytest.mark.parametrize(
-    ("body", "path", "code"),
-    [
-        (b"", "body", "validation_failed"),
-        (b"null", "body", "validation_failed"),
-        (b"[]", "body", "validation_failed"),
-        (b'"text"', "body", "validation_failed"),
-        (b"5", "body", "validation_failed"),
-        (b"{", None, "malformed_json"),
-        (b"name=x", None, "malformed_json"),
-        (b'{"name": "x"} {}', None, None),
-        (b"{'name': 'x'}", None, "malformed_json"),
-        (b'{"name": NaN}', None, None),
-        (b'{"name": -Infinity}', None, None),
-        (b'\xef\xbb\xbf{"name": "x"}', None, "malformed_json"),
-        ('{"name": "x"}'.encode("utf-16"), None, "malformed_json"),
-        (b'{"surprise": true}', "surprise", "validation_failed"),
-        (b'{"surprise": ' + b"[" * 50_000 + b"]" * 50_000 + b"}", None, None),
-        (b'{"surprise": ' + b'{"a":' * 50_000 + b"1" + b"}" * 50_000 + b"}", None, None),
-    ],
-    ids=lambda value: value[:20].decode("latin-1") if isinstance(value, bytes) else "",
+NO_OBJECTS: tuple[tuple[bytes, str | None, str | None], ...] = (
+    (b"", "body", "validation_failed"),
+    (b"null", "body", "validation_failed"),
+    (b"[]", "body", "validation_failed"),
+    (b'"text"', "body", "validation_failed"),
+    (b"5", "body", "validation_failed"),
+    (b"{", None, "malformed_json"),
+    (b"name=x", None, "malformed_json"),
+    (b'{"name": "x"} {}', None, None),
+    (b"{'name': 'x'}", None, "malformed_json"),
+    (b'{"name": NaN}', None, None),
+    (b'{"name": -Infinity}', None, None),
+    (b'\xef\xbb\xbf{"name": "x"}', None, "malformed_json"),
+    ('{"name": "x"}'.encode("utf-16"), None, "malformed_json"),
+    (b'{"surprise": true}', "surprise", "validation_failed"),
+    (b'{"surprise": ' + b"[" * 50_000 + b"]" * 50_000 + b"}", None, None),
+    (b'{"surprise": ' + b'{"a":' * 50_000 + b"1" + b"}" * 50_000 + b"}", None, None),
 )
-async def test_what_is_no_json_object_is_refused(
-    send: Sender, route: Route, body: bytes, path: str | None, code: str | None
-) -> None:
+
+
+@pytest.mark.parametrize("route", WITH_BODY, ids=operation)
+async def test_what_is_no_json_object_is_refused(send: Sender, route: Route) -> None:
     before = await send.stored()
-    answer = await send(route, body)
-    # The decoder stops at the first fault: here that is the grammar, or a field that the route does not know.
-    assert_refused(answer, path, code or answer.json()["code"])
-    assert answer.json()["code"] in {"malformed_json", "validation_failed"}
+    for body, path, code in NO_OBJECTS:
+        with naming(body[:40]):
+            answer = await send(route, body)
+            # The decoder stops at the first fault: the grammar, or a field that the route does not know.
+            assert answer.json()["code"] in {code or "malformed_json", code or "validation_failed"}
+            assert_refused(answer, path, answer.json()["code"])
     assert await send.stored() == before
 
 
 @pytest.mark.parametrize("route", WITH_BODY, ids=operation)
-@pytest.mark.parametrize(
-    "media_type",
-    ["text/plain", "application/x-www-form-urlencoded", "application/xml", "multipart/form-data", "json"],
-)
-async def test_another_content_type_is_refused(send: Sender, route: Route, media_type: str) -> None:
+async def test_another_content_type_is_refused(send: Sender, route: Route) -> None:
     before = await send.stored()
-    answer = await send(route, body_of(route), **{"Content-Type": media_type})
-    assert_refused(answer, code="unsupported_media_type", status=415)
+    for media_type in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data", "json"):
+        with naming(media_type):
+            answer = await send(route, body_of(route), **{"Content-Type": media_type})
+            assert_refused(answer, code="unsupported_media_type", status=415)
     assert await send.stored() == before
 
 
@@ -251,10 +270,10 @@ def text_cases() -> list[Any]:
     return cases
 
 
-@pytest.mark.parametrize(("name", "changed", "path"), text_cases())
-async def test_a_bad_field_is_named(send: Sender, name: str, changed: dict[str, Any], path: str) -> None:
+@pytest.mark.parametrize(("name", "cases"), by_name(text_cases()))
+async def test_a_bad_field_is_named(send: Sender, name: str, cases: list[Any]) -> None:
     route = BY_NAME[name]
-    await refused(send, route, body_of(route, **changed), path=path)
+    await all_refused(send, route, ((body_of(route, **changed), {"path": path}) for changed, path in cases))
 
 
 @pytest.mark.parametrize(
@@ -271,7 +290,7 @@ async def test_a_bad_field_is_named(send: Sender, name: str, changed: dict[str, 
 )
 async def test_a_missing_field_is_named(send: Sender, name: str) -> None:
     [field] = BY_NAME[name].body
-    await refused(send, BY_NAME[name], b"{}", path=field)
+    await all_refused(send, BY_NAME[name], [(b"{}", {"path": field})])
 
 
 @pytest.mark.parametrize("name", ["createProfile", "createFragment"])
@@ -299,7 +318,7 @@ async def test_a_missing_field_is_named(send: Sender, name: str) -> None:
 async def test_bad_metadata_is_named(send: Sender, name: str, metadata: str, path: str) -> None:
     route = BY_NAME[name]
     body = body_of(route)[:-1] + b', "metadata": ' + metadata.encode() + b"}"
-    await refused(send, route, body, path=path)
+    await all_refused(send, route, [(body, {"path": path})])
 
 
 # --- times -------------------------------------------------------------------------------------------------------
@@ -360,10 +379,10 @@ def time_cases() -> list[Any]:
     return cases
 
 
-@pytest.mark.parametrize(("name", "changed", "path"), time_cases())
-async def test_a_bad_time_is_named(send: Sender, name: str, changed: dict[str, Any], path: str) -> None:
+@pytest.mark.parametrize(("name", "cases"), by_name(time_cases()))
+async def test_a_bad_time_is_named(send: Sender, name: str, cases: list[Any]) -> None:
     route = BY_NAME[name]
-    await refused(send, route, body_of(route, **changed), path=path)
+    await all_refused(send, route, ((body_of(route, **changed), {"path": path}) for changed, path in cases))
 
 
 # --- ids, limits, cursors, filters -------------------------------------------------------------------------------
@@ -384,22 +403,18 @@ NO_IDS = (
 )
 
 
-def id_cases() -> list[Any]:
-    return [
-        (route, parameter, wrong)
-        for route in WITH_IDS
-        for parameter in re.findall(r"{(\w+)}", route.path)
-        for wrong in NO_IDS
-    ]
-
-
-@pytest.mark.parametrize(("route", "parameter", "wrong"), id_cases(), ids=operation)
-async def test_a_malformed_id_is_named(send: Sender, route: Route, parameter: str, wrong: str) -> None:
-    ids = dict.fromkeys(("profile_id", "fragment_id", "key_id", "team_id"), str(send.member.profile_id))
-    path = route.path.format(**{**ids, "team_id": str(send.member.team_id), parameter: wrong})
+@pytest.mark.parametrize("route", WITH_IDS, ids=operation)
+async def test_a_malformed_id_is_named(send: Sender, route: Route) -> None:
+    parameters = re.findall(r"{(\w+)}", route.path)
+    ids = dict.fromkeys(parameters, NOBODY)
+    ids |= {"profile_id": str(send.member.profile_id), "team_id": str(send.member.team_id)}
     caller = OPERATOR if route.needs == NEEDS_OPERATOR else send.member.owner
-    answer = await send.client.request(route.method, path, json=route.sent(), headers=caller)
-    assert_refused(answer, parameter)
+    for parameter in parameters:
+        for wrong in NO_IDS:
+            path = route.path.format(**{**ids, parameter: wrong})
+            with naming(path[:200]):
+                answer = await send.client.request(route.method, path, json=route.sent(), headers=caller)
+                assert_refused(answer, parameter)
 
 
 @pytest.mark.parametrize(
@@ -426,19 +441,20 @@ async def test_a_bad_recall_limit_is_named(send: Sender, limit: str) -> None:
     assert_refused(await send(BY_NAME["recall"], body), "limit")
 
 
-@pytest.mark.parametrize("route", LISTS, ids=operation)
-@pytest.mark.parametrize(
-    ("query", "path"),
-    [
-        *((f"?limit={limit}", "limit") for limit in ("0", "-1", "101", "1000000000", "x", "", "1.5", "true", "9" * 30, "%00")),
-        *((f"?cursor={cursor}", "cursor") for cursor in ("", "x", "%00", "é", "AAAA", "!" * 22, "A" * 22 + "%0A", "A" * 65)),
-        ("?surprise=1", "surprise"),
-        ("?Limit=1", "Limit"),
-        ("?team_id=1", "team_id"),
-    ],
+BAD_QUERIES = (
+    *((f"?limit={limit}", "limit") for limit in ("0", "-1", "101", "1000000000", "x", "", "1.5", "true", "9" * 30, "%00")),
+    *((f"?cursor={cursor}", "cursor") for cursor in ("", "x", "%00", "é", "AAAA", "!" * 22, "A" * 22 + "%0A", "A" * 65)),
+    ("?surprise=1", "surprise"),
+    ("?Limit=1", "Limit"),
+    ("?team_id=1", "team_id"),
 )  # fmt: skip
-async def test_a_bad_query_parameter_is_named(send: Sender, route: Route, query: str, path: str) -> None:
-    assert_refused(await send(route, query=query), path)
+
+
+@pytest.mark.parametrize("route", LISTS, ids=operation)
+async def test_a_bad_query_parameter_is_named(send: Sender, route: Route) -> None:
+    for query, path in BAD_QUERIES:
+        with naming(query):
+            assert_refused(await send(route, query=query), path)
 
 
 @pytest.mark.parametrize(
@@ -482,7 +498,7 @@ async def test_a_bad_idempotency_key_is_named(send: Sender, name: str, key: byte
     ids=["empty", "object", "null", "1001 items", "unknown field"],
 )
 async def test_a_bad_batch_is_named(send: Sender, body: bytes, path: str) -> None:
-    await refused(send, BY_NAME["createFragments"], body, path=path)
+    await all_refused(send, BY_NAME["createFragments"], [(body, {"path": path})])
 
 
 def item_cases() -> list[Any]:

@@ -184,6 +184,33 @@ async def test_a_date_in_metadata_means_its_first_moment_in_utc(
     assert (stored["valid_from"], stored["valid_to"]) == ("2026-03-04T00:00:00Z", None)
 
 
+@pytest.mark.parametrize("offset", ["+15:59", "+17:16", "-23:59", "+23:59"])
+async def test_any_offset_of_rfc_3339_is_read(client: httpx.AsyncClient, member: Member, offset: str) -> None:
+    """PostgreSQL itself takes none of 16 hours or more."""
+    hours = {"+15:59": "08:01", "+17:16": "06:44", "-23:59": "23:59", "+23:59": "00:01"}[offset]
+    day = "2026-05-02" if offset == "-23:59" else "2026-05-01"
+    time = f"2026-05-02T00:00:00{offset}"
+    fragment_id = await add(
+        client,
+        member,
+        "offsets",
+        valid_from=time,
+        recorded_at="2020-01-01T00:00:00Z",
+        metadata={"valid_to": None},
+    )
+    assert (await read(client, member, fragment_id)).json()["valid_from"] == f"{day}T{hours}:00Z"
+    assert [hit["id"] for hit in await recalled(client, member, "offsets", valid_at=time, known_at=time)] == [
+        fragment_id
+    ]
+    answer = await client.get(
+        f"{member.path}/fragments", params={"created_from": time, "created_to": time}, headers=member.owner
+    )
+    assert answer.status_code == 200
+    await client.post(
+        "/v1/keys", json={"name": "k", "expires_at": f"2999-01-01T00:00:00{offset}"}, headers=member.owner
+    )
+
+
 async def test_a_field_goes_before_metadata(client: httpx.AsyncClient, member: Member) -> None:
     fragment_id = await add(
         client,
