@@ -3,8 +3,10 @@
 Two contents are near-duplicates when they say the same with the same words, in another order or form. They must agree
 in all that changes a meaning: numbers (in digits or words), names (capitalised words, in the same order), identifiers,
 negation and qualifiers ("until", "only", "except", "if"). Their other words, by stem, must be the same, but for one
-more on one side in six: a word *replaced* by another ("blue", "red") is a revision. And they must share a good part of
-their neighbouring pairs, so that "the cat chased the dog" is not "the dog chased the cat". A longer text is only ever
+more on one side in six: a word *replaced* by another ("blue", "red") is a revision. A word keeps the preposition of
+direction before it ("from", "to", "before"). And the order may only differ by two neighbouring parts that change places
+("during storms, the ferry is cancelled"), unless one side is passive, so that "the cat chased the dog" is not "the dog
+chased the cat". A longer text is only ever
 the duplicate of one that is equal but for case, punctuation and white space.
 
 MMR (Carbonell and Goldstein, SIGIR 1998) with HotMem's details: relevance is the min-max of the scores in the pool (1
@@ -13,7 +15,6 @@ order; what lies beyond the pool follows unchanged.
 """
 
 import hashlib
-import itertools
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -214,9 +215,27 @@ _MONTHS: Final = frozenset(
         "december",
     ]
 )
+_DIRECTIONS: Final = frozenset(
+    [
+        "from",
+        "to",
+        "into",
+        "onto",
+        "before",
+        "after",
+        "than",
+        "over",
+        "against",
+        "until",
+        "for",
+        "with",
+        "toward",
+        "towards",
+    ]
+)
+_PASSIVE: Final = re.compile(r"\b(?:is|are|was|were|be|been|being|gets|got)\b.*\bby\b")
 _MIN_STEMS: Final = 4
 _EXTRA_SHARE: Final = 6
-_MIN_PAIRS: Final = 0.4
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,7 +246,8 @@ class Signature:
         exact: digest of the text without case, punctuation and spacing.
         short: whether the text is short enough to be compared by its words.
         stems: its words by stem, but for those below.
-        pairs: neighbouring stems.
+        sequence: the same in order, each with its preposition of direction.
+        passive: whether it says "is ... by".
         markers: numbers, negations, qualifiers; sorted.
         names: capitalised words inside sentences and in mixed case, in order.
     """
@@ -235,7 +255,8 @@ class Signature:
     exact: bytes
     short: bool
     stems: frozenset[str] = frozenset()
-    pairs: frozenset[tuple[str, str]] = frozenset()
+    sequence: tuple[str, ...] = ()
+    passive: bool = False
     markers: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
 
@@ -250,17 +271,27 @@ def signature(content: str, config: str = "english") -> Signature:
         return Signature(exact, short=False)
     analyzer = Analyzer.for_config(config)
     stems: list[str] = []
+    sequence: list[str] = []
     markers: list[str] = []
+    direction = before = ""
     for word in folded:
+        previous, before = before, word
         if _is_marker(word):
             markers.append(word)
+        elif word in _DIRECTIONS:
+            # "need to sign": no direction.
+            direction = "" if previous in _MODALS else word + " "
         elif word not in _MODALS and word not in _QUALIFIERS:
-            stems += analyzer.query(word).terms[:1]
+            for stem in analyzer.query(word).terms[:1]:
+                stems.append(stem)
+                sequence.append(direction + stem)
+                direction = ""
     return Signature(
         exact,
         short=True,
         stems=frozenset(stems),
-        pairs=frozenset(itertools.pairwise(stems)),
+        sequence=tuple(sequence),
+        passive=_PASSIVE.search(" ".join(folded)) is not None,
         markers=tuple(sorted(markers)),
         names=_names(content),
     )
@@ -274,13 +305,27 @@ def are_near_duplicates(first: Signature, second: Signature) -> bool:
         return False
     if first.markers != second.markers or not _same_names(first.names, second.names):
         return False
-    smaller, larger = sorted((first.stems, second.stems), key=len)
-    if len(smaller) < _MIN_STEMS or not smaller <= larger:
+    smaller, larger = sorted((first, second), key=lambda known: len(known.sequence))
+    kept, extra = list[str](), list[str]()
+    for word in larger.sequence:
+        (kept if word in smaller.sequence else extra).append(word)
+    if len(smaller.sequence) < _MIN_STEMS or sorted(kept) != sorted(smaller.sequence):
         return False
-    if len(larger) - len(smaller) > len(smaller) // _EXTRA_SHARE:
+    if len(extra) > len(smaller.sequence) // _EXTRA_SHARE:
         return False
-    fewest = min(len(first.pairs), len(second.pairs))
-    return len(first.pairs & second.pairs) >= _MIN_PAIRS * fewest
+    return first.passive != second.passive or _rearranged(list(smaller.sequence), kept)
+
+
+def _rearranged(first: list[str], second: list[str]) -> bool:
+    """Whether two orders of the same words are equal but for two neighbouring parts that changed places."""
+    start = 0
+    while start < len(first) and first[start] == second[start]:
+        start += 1
+    end = len(first)
+    while end > start and first[end - 1] == second[end - 1]:
+        end -= 1
+    part, other = first[start:end], second[start:end]
+    return any(part[place:] + part[:place] == other for place in range(max(1, len(part))))
 
 
 def collapse(
