@@ -83,7 +83,7 @@ def _units(match: re.Match[str]) -> str:
 
 
 def _bound(match: re.Match[str]) -> str:
-    return f"must be at {'least' if match['operator'] == '>=' else 'most'} {match['number']}"
+    return f"must be at {'least' if match['operator'] == '>=' else 'most'} {float(match['number']):.12g}"
 
 
 def _type(match: re.Match[str]) -> str:
@@ -97,7 +97,7 @@ def _named(name: str) -> str:
 
 _FORMS: Final[tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...]] = (
     (re.compile(r"Expected `(?P<type>str|array)` of length (?P<operator>[<>]=) (?P<number>\d+)"), _length),
-    (re.compile(r"Expected `(?:int|float)` (?P<operator>[<>]=) (?P<number>-?\d+)"), _bound),
+    (re.compile(r"Expected `(?:int|float)` (?P<operator>[<>]=) (?P<number>-?[\d.]+)"), _bound),
     (
         re.compile(r"Expected `datetime` with a timezone component"),
         lambda _: f"must have a UTC offset, as in {_EXAMPLE_TIME}",
