@@ -321,11 +321,15 @@ def suites(
     key: KeyOption = None,
 ) -> None:
     """Run the shipped suites under both policies, compare them, and write one report."""
+    settings = load_settings()
+    if quick:
+        settings = settings.model_copy(update={"embedder": "hash"})
     with _told(), tempfile.TemporaryDirectory(prefix="strata-eval-") as scratch:
         wanted = shipped.entries(
             Path(scratch),
             preset="small" if quick else "standard",
             draw=draw,
+            hashed=settings.embedder == "hash",
             datasets=datasets,
             sets=sets or (),
             max_queries=max_queries,
@@ -340,9 +344,6 @@ def suites(
                 say=lambda title: _titled(say, title),
             )
 
-        settings = load_settings()
-        if quick:
-            settings = settings.model_copy(update={"embedder": "hash"})
         found = _with_api(output, base_url, key, use, settings=settings)
         judged = [load_set(entry.folder, **entry.load) for entry in wanted]
         path = write_report(output, list(zip(judged, found, strict=True)))

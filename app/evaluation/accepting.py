@@ -23,12 +23,15 @@ def read_baseline() -> Baseline:
     return RunDirectory(path.parent).read(path.name, Baseline)
 
 
-async def check(api: Api, directory: Path, say: Callable[[str], Progress]) -> str:
-    """What differs from the baseline, told for people; empty when nothing does.
+async def check(api: Api, directory: Path, say: Callable[[str], Progress], only: str | None = None) -> str:
+    """What differs from the baseline, in all suites or in one; told for people, empty when nothing does.
 
     The service must embed with ``hash``: the baseline holds for that embedder, which needs no model and is exact.
     """
-    return difference(read_baseline().runs, await shipped.run_guard(api, directory, say))
+    accepted = {
+        name: run for name, run in read_baseline().runs.items() if only in (None, name.partition("/")[0])
+    }
+    return difference(accepted, await shipped.run_guard(api, directory, say, only))
 
 
 async def accept(api: Api, directory: Path, say: Callable[[str], Progress], reason: str) -> str:

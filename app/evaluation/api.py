@@ -77,7 +77,11 @@ def _refusal(method: str, path: str, answer: httpx.Response) -> EvaluationError:
         problem = {}
     said = problem.get("detail") or answer.reason_phrase
     code = problem.get("code", answer.status_code)
-    return EvaluationError(f"{method} {path}: {said} ({code})", RESUME if answer.status_code in _BUSY else "")
+    return EvaluationError(
+        f"{method} {path}: {said} ({code})",
+        RESUME if answer.status_code in _BUSY else "",
+        status=answer.status_code,
+    )
 
 
 @asynccontextmanager

@@ -5,6 +5,7 @@ and get their name when the last case is there, so a run that was cut off can be
 it stopped.
 """
 
+import errno
 import os
 from collections.abc import Iterable, Sequence
 from datetime import datetime
@@ -211,10 +212,14 @@ class TraceLog:
         Raises:
             EvaluationError: the disk is full.
         """
+        line = msgspec.json.encode(trace) + b"\n"
         try:
-            self._file.write(msgspec.json.encode(trace) + b"\n")
+            written = self._file.write(line)
         except OSError as error:
             raise _unwritten(self._path, error) from error
+        if written != len(line):
+            # A disk that fills up takes a part of the line and only refuses the next one.
+            raise _unwritten(self._path, OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)))
 
     def finish(self, traces: Sequence[Trace]) -> None:
         """Give the whole log its name, in the order of the cases."""

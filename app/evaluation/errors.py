@@ -6,8 +6,10 @@ class EvaluationError(Exception):
 
     Attributes:
         remedy: What to do about it.
+        status: HTTP status of the service's refusal, where it was one.
     """
 
-    def __init__(self, message: str, remedy: str = "") -> None:
+    def __init__(self, message: str, remedy: str = "", *, status: int | None = None) -> None:
         super().__init__(message)
         self.remedy = remedy
+        self.status = status

@@ -6,15 +6,15 @@ from uuid import uuid4
 
 import msgspec
 
-from app.evaluation import typed
 from app.evaluation.api import Api
 from app.evaluation.errors import EvaluationError
 from app.evaluation.formats.judged import JudgedSet
-from app.evaluation.formats.rows import Document
+from app.evaluation.formats.rows import Document, RefType
 from app.evaluation.traces import ImportedDocument, Mapping
+from app.evaluation.typed import TypedKnowledge
 
 # Part of what makes two runs comparable: raise it when the same document would be imported differently.
-IMPORT_METHOD: Final = "strata-import-1"
+IMPORT_METHOD: Final = "strata-import-2"
 Progress = Callable[[str, int, int], None]
 
 _BATCH_ITEMS: Final = 250
@@ -53,6 +53,7 @@ async def import_set(
     Raises:
         EvaluationError: the service refused a document, or does not answer.
     """
+    typed = await TypedKnowledge.of(api)
     imported: list[ImportedDocument] = []
     total = len(judged.documents)
     for scope, documents in judged.scopes.items():
@@ -71,15 +72,21 @@ async def import_set(
         for batch in _batches([document for document in documents if document.content.strip()]):
             ids = await _store(api, profile, batch)
             for document, name in zip(batch, ids, strict=True):
+                refs: dict[RefType, list[str]] = {"fragment": [name]}
+                refs |= await typed.remember(profile, document, name)
                 if document.retracted:
                     await api.send("POST", f"/v1/profiles/{profile}/fragments/{name}/retract")
                 imported.append(
-                    ImportedDocument(
-                        source_doc_id=document.source_doc_id, scope=scope, refs={"fragment": [name]}
-                    )
+                    ImportedDocument(source_doc_id=document.source_doc_id, scope=scope, refs=refs)
                 )
             progress("import", len(imported), total)
-    return Mapping(documents=imported, profiles=dict(state.profiles), typed=False, note=typed.UNAVAILABLE)
+    return Mapping(
+        documents=imported,
+        profiles=dict(state.profiles),
+        typed=typed.available,
+        note=typed.note,
+        refused_promotions=list(typed.refused),
+    )
 
 
 def fragment_of(document: Document) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from app.evaluation import artifacts, importing
 from app.evaluation.api import Api
 from app.evaluation.artifacts import RunConfig, RunDirectory, TraceLog
 from app.evaluation.errors import EvaluationError
-from app.evaluation.formats.judged import JudgedSet
+from app.evaluation.formats.judged import AXES, JudgedSet
 from app.evaluation.formats.rows import Case, SuiteEntry
 from app.evaluation.gates import Gate, GateResult, check_gates
 from app.evaluation.importing import IMPORT_METHOD, ImportState
@@ -27,11 +27,13 @@ from app.evaluation.traces import Mapping as KnowledgeMapping
 STATE: Final = "import_state.json"
 MOST: Final = 50
 _KEPT_CANDIDATES: Final = 10
-NOT_ASKED: Final = {
+CONTEXT: Final = "/v1/profiles/{profile_id}/context"
+NO_CONTEXT: Final = {
     "context": "the service assembles no context",
     "evidence": "the service assembles no context, so no evidence came back",
-    "dream": "the service has no dreams",
 }
+NO_DREAMS: Final = {"dream": "the service has no dreams"}
+_MOST_CONTEXT: Final = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,7 +117,8 @@ async def run_cases(
     run.write_rows(artifacts.SUITE, suite_rows(judged))
     run.write(artifacts.MAPPING, mapping)
     if not run.has(artifacts.TRACES):
-        await _ask_all(api, judged, mapping, run, options=options, progress=progress)
+        asker = _Asker(api, judged, mapping, options, context=not config.axes["context"])
+        await _ask_all(asker, judged, run, options=options, progress=progress)
     return score_run(judged, run, config, options)
 
 
@@ -242,6 +245,7 @@ def _view(judged: JudgedSet, case: Case) -> CaseView:
 async def _config(api: Api, judged: JudgedSet, options: RunOptions) -> RunConfig:
     started = datetime.now(UTC)
     health = await api.health()
+    unasked = NO_DREAMS | ({} if CONTEXT in await api.routes() else NO_CONTEXT)
     kept = ("version", "embedding", "migration", "policy")
     return RunConfig(
         run_id=f"{started:%Y%m%dT%H%M%SZ}_{options.mode}",
@@ -258,7 +262,7 @@ async def _config(api: Api, judged: JudgedSet, options: RunOptions) -> RunConfig
         policy=options.policy,
         recall_options=dict(options.recall_options),
         service={name: health[name] for name in kept if name in health} | {"embedded": api.embedded},
-        axes={"ranked": "", **NOT_ASKED},
+        axes={axis: unasked.get(axis, "") for axis in AXES},
         cases=len(judged.cases),
         documents=len(judged.documents),
         started_at=started,
@@ -284,7 +288,8 @@ def _check_mapping(judged: JudgedSet, mapping: KnowledgeMapping) -> None:
             if item.role != "required" or ref.source_doc_id is None or ref.source_doc_id in empty:
                 continue
             made = documents.get(ref.source_doc_id)
-            expected = mapping.typed or ref.type == "fragment"
+            # A promotion that the gates refuse is what the service does with this seed; it is scored as missing.
+            expected = ref.type == "fragment" or (mapping.typed and ref.type == "claim")
             if expected and (made is None or not made.refs.get(ref.type)):
                 raise EvaluationError(
                     f"case {case.case_id!r} requires the {ref.type} of {ref.source_doc_id!r}, and the import made none"
@@ -292,9 +297,8 @@ def _check_mapping(judged: JudgedSet, mapping: KnowledgeMapping) -> None:
 
 
 async def _ask_all(
-    api: Api,
+    asker: "_Asker",
     judged: JudgedSet,
-    mapping: KnowledgeMapping,
     run: RunDirectory,
     *,
     options: RunOptions,
@@ -303,7 +307,6 @@ async def _ask_all(
     known = run.partial_traces()
     traces = {trace.case_id: trace for trace in known}
     waiting = iter([case for case in judged.cases if case.case_id not in traces])
-    asker = _Asker(api, judged, mapping, options)
     with TraceLog(run, known) as log:
 
         async def worker() -> None:
@@ -332,7 +335,10 @@ def _first(failures: BaseExceptionGroup[EvaluationError]) -> EvaluationError:
 class _Asker:
     """Asks cases and turns answers into traces."""
 
-    def __init__(self, api: Api, judged: JudgedSet, mapping: KnowledgeMapping, options: RunOptions) -> None:
+    def __init__(
+        self, api: Api, judged: JudgedSet, mapping: KnowledgeMapping, options: RunOptions, *, context: bool
+    ) -> None:
+        self._context_asked = context
         self._api, self._judged, self._mapping, self._options = api, judged, mapping, options
         self._names = mapping.by_id()
         self._documents = mapping.by_document()
@@ -347,14 +353,18 @@ class _Asker:
             "explain": True,
             **self._options.recall_options,
         }
-        for name in ("valid_at", "known_at"):
-            value = getattr(case, name)
-            if value is not None:
-                body[name] = value.isoformat()
-        path = f"/v1/profiles/{self._mapping.profiles[case.scope]}/recall"
+        times = {
+            name: value.isoformat()
+            for name in ("valid_at", "known_at")
+            if (value := getattr(case, name)) is not None
+        }
+        body |= times
+        profile = self._mapping.profiles[case.scope]
+        path = f"/v1/profiles/{profile}/recall"
         start = perf_counter()
         answer = await self._api.send("POST", path, body)
         latency = (perf_counter() - start) * 1_000
+        context = await self._context(profile, case, times) if self._context_asked else {}
         kept = [hit for hit in answer["results"] if not self._excluded(hit["id"], case)][:wanted]
         return Trace(
             case_id=case.case_id,
@@ -364,7 +374,45 @@ class _Asker:
             abstained=answer["abstained"],
             arms=self._arms(answer, case),
             raw=self._cut(answer, case),
+            **context,
         )
+
+    async def _context(self, profile: str, case: Case, times: Mapping[str, str]) -> dict[str, Any]:
+        """What the assembled context holds: its items, the evidence beside them, and its length."""
+        body = {
+            "query": case.query,
+            "limit": min(_MOST_CONTEXT, max(case.limit, self._judged.scoring.k)),
+            "policy": self._options.policy,
+            **times,
+        }
+        answer = await self._api.send("POST", CONTEXT.format(profile_id=profile), body)
+        items = [item for item in answer["items"] if not self._excluded(item["id"], case)]
+        refs = [
+            RankedRef(
+                rank=rank,
+                type=item["type"],
+                id=item["id"],
+                source_doc_ids=self._names.get(item["id"], []),
+                score=item["score"],
+            )
+            for rank, item in enumerate(items, start=1)
+        ]
+        evidence = [(item, fragment) for item in items for fragment in item["evidence_fragments"]]
+        return {
+            "context_refs": refs,
+            "context_evidence_refs": [
+                RankedRef(
+                    rank=rank,
+                    type="fragment",
+                    id=fragment["id"],
+                    source_doc_ids=self._names.get(fragment["id"], []),
+                    parent_type=item["type"],
+                    parent_id=item["id"],
+                )
+                for rank, (item, fragment) in enumerate(evidence, start=1)
+            ],
+            "context_block_chars": len(answer["context_block"]),
+        }
 
     def _excluded(self, name: str, case: Case) -> bool:
         return bool(case.exclude) and any(doc in case.exclude for doc in self._names.get(name, ()))

@@ -40,16 +40,24 @@ class Entry:
     gates: Sequence[Gate] = ()
 
 
-# Floors below what both policies reach: they catch a broken arm or a broken import. The committed baseline, not these,
-# catches a changed ranking.
-_BROAD_GATES: Final = (
-    Gate(name="min-recall-at-k", value=0.9),
-    Gate(name="min-required-rank1-rate", value=0.4),
-    Gate(name="min-recall-at-k", value=0.85, slice="half:paraphrase"),
-    Gate(name="min-recall-at-k", value=0.85, slice="half:plain"),
-    Gate(name="min-recall-at-k", value=0.9, slice="retraction"),
-)
-_HARD_GATES: Final = (Gate(name="min-recall-at-k", value=0.8, slice="metadata_identifier"),)
+# Floors below what both policies reach with the bundled model and, in the second column, with the hash embedder, which knows
+# no paraphrase. They catch a broken branch or a broken import; the committed baseline catches a changed ranking.
+_FLOORS: Final = {
+    "broad": (
+        ("", "min-recall-at-k", 0.9, 0.75),
+        ("", "min-required-rank1-rate", 0.6, 0.45),
+        ("half:plain", "min-recall-at-k", 0.9, 0.85),
+        ("half:paraphrase", "min-recall-at-k", 0.9, 0.6),
+        ("retraction", "min-recall-at-k", 0.95, 0.85),
+    ),
+    "hardcases": (("metadata_identifier", "min-recall-at-k", 0.9, 0.9),),
+}
+
+
+def _gates(name: str, *, hashed: bool) -> list[Gate]:
+    return [
+        Gate(name=gate, value=low if hashed else high, slice=part) for part, gate, high, low in _FLOORS[name]
+    ]
 
 
 def entries(
@@ -57,6 +65,7 @@ def entries(
     *,
     preset: str = "standard",
     draw: int = 1,
+    hashed: bool = False,
     datasets: Path | None = None,
     sets: Sequence[str] = (),
     max_queries: int | None = None,
@@ -67,13 +76,17 @@ def entries(
         scratch: Where generated suites are written.
         preset: Of ``hardcases``.
         draw: Of ``hardcases``.
+        hashed: The service embeds with ``hash``: its floors hold.
         datasets: Folder of sets.
         sets: Folders in it that are run.
         max_queries: Queries of a BEIR-style set at most.
     """
     generated = scratch / f"hardcases-{preset}-{draw}"
     generate(generated, preset=preset, draw=draw)
-    found = [Entry("broad", BROAD, gates=_BROAD_GATES), Entry("hardcases", generated, gates=_HARD_GATES)]
+    found = [
+        Entry(name, folder, gates=_gates(name, hashed=hashed))
+        for name, folder in (("broad", BROAD), ("hardcases", generated))
+    ]
     if datasets is None:
         return found
     for name in sets:
@@ -164,11 +177,15 @@ def guard_suites() -> Iterator[dict[str, JudgedSet]]:
         yield {"broad": load_set(BROAD), "hardcases": load_set(generated)}
 
 
-async def run_guard(api: Api, out: Path, say: Callable[[str], Progress]) -> dict[str, GuardedRun]:
-    """Run the guarded suites under every policy."""
+async def run_guard(
+    api: Api, out: Path, say: Callable[[str], Progress], only: str | None = None
+) -> dict[str, GuardedRun]:
+    """Run the guarded suites, or one of them alone, under every policy."""
     found: dict[str, GuardedRun] = {}
     with guard_suites() as suites:
         for name, judged in suites.items():
+            if only not in (None, name):
+                continue
             mapping = await import_once(api, judged, out / name / "import", say(name))
             for policy in POLICIES:
                 run = await run_cases(
