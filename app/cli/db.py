@@ -9,7 +9,15 @@ from app.cli.output import fail, out, print_json, print_table
 from app.db import migrate
 from app.db.checks import check_database
 from app.db.urls import sqlalchemy_url
-from app.runtime import DatabaseUrls, database_urls, embedding_service, ensure_space
+from app.runtime import (
+    API_VARIABLE,
+    OWNER_VARIABLE,
+    DatabaseUrls,
+    database_urls,
+    embedding_service,
+    ensure_space,
+    explained_refusal,
+)
 from app.settings import load_settings
 
 commands = typer.Typer(help="Migrations and checks of the database.", no_args_is_help=True)
@@ -28,7 +36,7 @@ def _owner_url(urls: DatabaseUrls) -> str:
 def upgrade(revision: Annotated[str, typer.Argument(help="Revision to upgrade to")] = "head") -> None:
     """Apply migrations and register the configured embedder's space."""
     settings = load_settings()
-    with database_urls(settings) as urls:
+    with database_urls(settings) as urls, explained_refusal(OWNER_VARIABLE):
         migrate.upgrade(_owner_url(urls), revision)
         if revision == "head":
             descriptor = embedding_service(settings).descriptor
@@ -42,7 +50,7 @@ def upgrade(revision: Annotated[str, typer.Argument(help="Revision to upgrade to
 @commands.command()
 def downgrade(revision: Annotated[str, typer.Argument(help="Revision to go back to, or base")]) -> None:
     """Undo migrations. Tables that the target does not have are dropped with their rows."""
-    with database_urls(load_settings()) as urls:
+    with database_urls(load_settings()) as urls, explained_refusal(OWNER_VARIABLE):
         migrate.downgrade(_owner_url(urls), revision)
     out.print(f"database is at {revision}", highlight=False)
 
@@ -52,7 +60,8 @@ def current() -> None:
     """Print the revision that the database is at."""
     with database_urls(load_settings()) as urls:
         engine = sa.create_engine(sqlalchemy_url(urls.owner or urls.api), poolclass=sa.NullPool)
-        with engine.connect() as connection:
+        variable = OWNER_VARIABLE if urls.owner else API_VARIABLE
+        with explained_refusal(variable), engine.connect() as connection:
             out.print(migrate.current_revision(connection) or "none", highlight=False)
 
 
@@ -61,11 +70,8 @@ def check(as_json: Annotated[bool, typer.Option("--json", help="Print JSON")] = 
     """Check versions, role and migrations; exit code 1 when something must be mended."""
     with database_urls(load_settings()) as urls:
         engine = sa.create_engine(sqlalchemy_url(urls.api), poolclass=sa.NullPool)
-        try:
-            with engine.connect() as connection:
-                findings = check_database(connection)
-        except sa.exc.OperationalError as error:
-            fail(str(error.orig).strip().splitlines()[0], "Check STRATA_DATABASE_URL.")
+        with explained_refusal(API_VARIABLE), engine.connect() as connection:
+            findings = check_database(connection)
     if as_json:
         print_json(
             [

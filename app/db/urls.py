@@ -13,7 +13,10 @@ def sqlalchemy_url(url: str) -> sa.URL:
     """
     if not url.startswith(SCHEMES):
         raise ValueError("a database URL starts with postgresql://")
-    return sa.make_url(url).set(drivername="postgresql+psycopg")
+    try:
+        return sa.make_url(url).set(drivername="postgresql+psycopg")
+    except (ValueError, sa.exc.ArgumentError):
+        raise ValueError("a database URL looks like postgresql://user:password@host:port/database") from None
 
 
 def libpq_url(url: str) -> str:

@@ -1,4 +1,4 @@
-"""Faults of what Strata depends on, with real processes and a real PostgreSQL."""
+"""An embedding server that is slow or down: nobody else waits for it, and everybody is told."""
 
 import asyncio
 from collections.abc import Iterator
