@@ -80,7 +80,7 @@ async def world(client: httpx.AsyncClient, services: Services, make_member: Any)
 
 @pytest.fixture
 async def send(client: httpx.AsyncClient, world: World) -> Send:
-    """Sends a route's request with fresh ids of `member`, so that a deletion spoils no other case."""
+    """Sends a route's request; where it may get through, with fresh rows of `member`, so that no case spoils another."""
 
     async def sending(route: Route, caller: str, member: Member | None = None) -> httpx.Response:
         owner = (member or world.mine).owner
@@ -92,6 +92,11 @@ async def send(client: httpx.AsyncClient, world: World) -> Send:
             "fact_id": str(uuid4()),
         }
         values["profile_id"] = str((member or world.mine).profile_id)
+        body = route.sent()
+        if caller not in LET_IN:
+            return await client.request(
+                route.method, route.path.format(**values), json=body, headers=world.headers[caller]
+            )
         if route.operation == "deleteProfile":
             made = await client.post("/v1/profiles", json={"name": str(uuid4())}, headers=owner)
             values["profile_id"] = made.json()["id"]
@@ -107,7 +112,6 @@ async def send(client: httpx.AsyncClient, world: World) -> Send:
             values["key_id"] = (await client.post("/v1/keys", json={"name": "key"}, headers=owner)).json()[
                 "id"
             ]
-        body = route.sent()
         if "{claim_id}" in route.path or "{fact_id}" in route.path or "supported_by" in (body or {}):
             values |= await knowledge(client, f"/v1/profiles/{values['profile_id']}", owner)
         if body is not None and "supported_by" in body:
@@ -117,6 +121,9 @@ async def send(client: httpx.AsyncClient, world: World) -> Send:
         )
 
     return sending
+
+
+LET_IN = {"owner", "other team", "operator token"}
 
 
 async def knowledge(client: httpx.AsyncClient, path: str, owner: dict[str, str]) -> dict[str, str]:

@@ -111,7 +111,7 @@ def modes(path: str, method: str) -> Iterator[GenerationMode]:
 @pytest.mark.slow
 @pytest.mark.parametrize(("path", "method"), OPERATIONS)
 @settings(
-    max_examples=25,
+    max_examples=20,
     deadline=None,
     derandomize=True,
     database=None,
