@@ -96,7 +96,9 @@ class Authentication:
     async def _find(self, key: str, profile_id: UUID | None) -> _Found:
         prefix = keys.prefix_of(key)
         if prefix is not None:
-            for row in map(_Found._make, await self._database.fetch_unbound(Statement(_FIND, (prefix, profile_id)))):
+            for row in map(
+                _Found._make, await self._database.fetch_unbound(Statement(_FIND, (prefix, profile_id)))
+            ):
                 if keys.matches(key, row.digest):
                     return row
         raise StrataError("invalid_key", "this API key is not known")
