@@ -25,7 +25,7 @@ LIMITS: Final = (
     "Intervals are over cases alone. Cases that share documents or wording are not independent, so intervals are too narrow.",
     "A projected score tells relevance across tiers; it does not show that the wanted type came back.",
     "Judgements are incomplete: an item that nobody judged counts as not relevant, and never as bad.",
-    "Latencies are of one caller on the machine of the run, with the explanation switched on, the embedder included.",
+    "Latencies are of one caller on the machine of the run, with the explanation switched on, the embedder included; the policies were asked one after the other.",
 )
 
 

@@ -113,7 +113,7 @@ def axes(runs: Sequence[RunResult]) -> Table:
                 if not found.scored_cases:
                     why = run.config.axes.get(axis) or "no case judges it"
                     if reading == "strict":
-                        rows.append([axis, run.config.policy, f"not scored: {why}", *[""] * 7])
+                        rows.append([axis, run.config.policy, f"not scored: {why}", *[NOTHING] * 7])
                     continue
                 cells = [number(getattr(found, name)) for name, _ in _RANKED]
                 rows.append([axis, run.config.policy, reading, str(found.scored_cases), *cells])
