@@ -1,9 +1,11 @@
 """``strata bench``: measure quality, latency, load, ingest and sizes."""
 
+import signal
 import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated
+from types import FrameType
+from typing import Annotated, NoReturn
 
 import typer
 from rich.console import Console
@@ -62,6 +64,8 @@ def bench(
     seed: Annotated[int, typer.Option(help="Seed of the synthetic texts")] = Corpus.seed,
 ) -> None:
     """Measure this checkout on an embedded PostgreSQL of its own; prints tables and saves every figure as JSON."""
+    # Ended from outside, the servers that this run has started must end too.
+    signal.signal(signal.SIGTERM, _leave)
     names = _names(sections or [ALL])
     configure_logging(load_settings().model_copy(update={"log_level": "warning", "log_format": "console"}))
     scale = QUICK if quick else FULL
@@ -115,6 +119,10 @@ def bench(
         results,
     )
     out.print(f"saved {path}", highlight=False)
+
+
+def _leave(number: int, _frame: FrameType | None) -> NoReturn:
+    raise SystemExit(128 + number)
 
 
 def _passable(directory: str) -> Path:
