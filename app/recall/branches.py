@@ -22,6 +22,7 @@ class KeywordOutcome:
         weights: Scored terms, rarest first; aligned with each hit's frequencies.
         exact: Whether the best ten are proven to be those of an exhaustive search.
         documents: How many memories hold each of the query's terms and identifiers; absent means none.
+        other_kinds: What other kinds of memories the profile has.
     """
 
     hits: tuple[KeywordHit, ...]
@@ -31,6 +32,7 @@ class KeywordOutcome:
     selection: bm25.Selection
     exact: bool
     documents: Mapping[str, int] = field(default_factory=dict)
+    other_kinds: frozenset[Kind] = frozenset()
 
 
 async def keyword_branch(
@@ -50,7 +52,7 @@ async def keyword_branch(
     identifiers = [term for term in question.identifiers if policy.identifier_branch]
     wanted = list(dict.fromkeys([*counts, *identifiers]))
     async with database.reading(tenant) as unit:
-        totals, frequencies = await repository.read_statistics(unit, kind, wanted)
+        totals, frequencies, kinds = await repository.read_statistics(unit, kind, wanted)
         weights = bm25.weigh(counts, frequencies, totals.documents, policy.caps)
         query = KeywordQuery(
             terms=tuple(weight.term for weight in weights),
@@ -63,7 +65,7 @@ async def keyword_branch(
         )
         held = [term for term in identifiers if 0 < frequencies.get(term, 0) <= policy.caps.first]
         search = _Search(query, weights, totals, held if weights else [], policy.caps, depth)
-        return replace(await _searched(unit, search), documents=frequencies)
+        return replace(await _searched(unit, search), documents=frequencies, other_kinds=kinds)
 
 
 @dataclass(frozen=True, slots=True)

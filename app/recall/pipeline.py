@@ -2,11 +2,12 @@
 
 import asyncio
 from collections.abc import Coroutine
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 from uuid import UUID
 
+import msgspec
 import structlog
 from sqlalchemy.exc import SQLAlchemyError
 
@@ -16,6 +17,7 @@ from app.embeddings.service import EmbeddingService
 from app.errors import StrataError
 from app.indexing.models import Kind
 from app.indexing.service import IndexingService
+from app.knowledge.services import KnowledgeServices
 from app.lexical.analysis import AnalyzedQuery, Analyzer
 from app.memory.preparation import secondary_texts
 from app.memory.schemas import FragmentView
@@ -24,11 +26,14 @@ from app.recall import abstention, branches, diversity, explain, ranking, suffic
 from app.recall.adjustments import Passage
 from app.recall.branches import KeywordOutcome
 from app.recall.candidates import Candidate, Pool, fuse_by_evidence, fuse_by_rank
+from app.recall.gating import Gate
 from app.recall.policy import RankingPolicy, get_policy
 from app.recall.ranking import Parsed
 from app.recall.repository import Filters, Neighbours, SemanticQuery, read_vectors
 from app.recall.schemas import Hit, RecallInput, RecallResult
 from app.recall.selection import Group, Selection, similarity_of
+from app.recall.statements import TypedMemories, TypedSearch, typed_hit
+from app.recall.typed_ranking import RankedTyped
 
 _Outcome = TypeVar("_Outcome")
 _log = structlog.get_logger()
@@ -56,11 +61,13 @@ class RecallService:
         embeddings: EmbeddingService,
         indexing: IndexingService,
         fragments: FragmentService,
+        knowledge: KnowledgeServices | None = None,
     ) -> None:
         self._database = database
         self._embeddings = embeddings
         self._indexing = indexing
         self._fragments = fragments
+        self._typed = None if knowledge is None else TypedMemories(database, fragments, knowledge)
 
     async def recall(
         self, tenant: Tenant, *, space_id: int, text_search_config: str, request: RecallInput
@@ -98,7 +105,19 @@ class RecallService:
             candidates = fuse_by_rank(policy, pool)
         gate = ranking.index_gate(policy, parsed, question.analyzed, keyword, pool)
         views = await self._texts(question, candidates)
-        ranked = ranking.rank(policy, parsed, candidates, _passages(views, pool), gate, now=datetime.now(UTC))
+        now = datetime.now(UTC)
+        typed, degraded = await self._facts_and_claims(question, keyword, semantic, gate, now)
+        ranked = ranking.rank(
+            policy,
+            parsed,
+            candidates,
+            _passages(views, pool),
+            gate,
+            now=now,
+            typed_anchors=frozenset(anchor for item in typed for anchor in item.anchors)
+            if policy.typed_keep_place
+            else frozenset(),
+        )
         verdict = abstention.decide(
             sufficiency.evidence_of(question.analyzed, keyword, semantic, pool), policy.abstention
         )
@@ -110,7 +129,10 @@ class RecallService:
         results = (
             []
             if request.abstain and verdict.abstained
-            else await self._selected(question, ranked.kept, views, selection)
+            else await self._merged(question, ranked.kept, typed, views, selection)
+        )
+        results, clarifications = await self._completed(
+            question, results, degraded, evidence=request.include_evidence
         )
         told = (
             explain.describe(
@@ -122,7 +144,11 @@ class RecallService:
         return RecallResult(
             results=results,
             policy=policy.name,
-            unmatched_anchors=list(ranked.unmatched),
+            clarifications=clarifications,
+            unmatched_anchors=[
+                anchor for anchor in ranked.unmatched if not any(anchor in item.anchors for item in typed)
+            ],
+            degraded=degraded,
             abstained=verdict.abstained,
             explain=told,
         )
@@ -151,6 +177,61 @@ class RecallService:
         read = candidates[: policy.adjusted_candidates] if policy.scaled_adjustments else candidates
         return await self._fragments.get_many(question.tenant, [candidate.id for candidate in read])
 
+    async def _facts_and_claims(
+        self,
+        question: _Question,
+        keyword: KeywordOutcome,
+        semantic: Neighbours,
+        gate: Gate | None,
+        now: datetime,
+    ) -> tuple[list[RankedTyped], list[str]]:
+        """Facts and claims in order, and which of the two could not be searched; optional, unlike fragments."""
+        kinds = [kind for kind in (Kind.FACT, Kind.CLAIM) if kind in keyword.other_kinds]
+        if self._typed is None or not kinds:
+            return [], []
+        search = TypedSearch(
+            tenant=question.tenant,
+            space_id=question.space_id,
+            analyzed=question.analyzed,
+            parsed=question.parsed,
+            policy=question.policy,
+            filters=question.filters,
+            depth=question.depth,
+            vector=await self._embeddings.embed_query(question.parsed.text),
+            best_similarity=semantic.hits[0][1] if semantic.hits else 0.0,
+            unmatched=() if gate is None else gate.unmatched,
+        )
+        return await self._typed.found(search, kinds, now)
+
+    async def _merged(
+        self,
+        question: _Question,
+        ranked: list[Candidate],
+        typed: list[RankedTyped],
+        views: dict[UUID, FragmentView],
+        selection: Selection,
+    ) -> list[Hit]:
+        """Fragments and statements by effective tier: the two never share one."""
+        if not typed:
+            return await self._selected(question, ranked, views, selection)
+        above = [candidate for candidate in ranked if candidate.tier < tiers.FACT]
+        below = [candidate for candidate in ranked if candidate.tier >= tiers.FACT]
+        hits = await self._selected(question, above, views, selection)
+        hits += [typed_hit(item) for item in typed[: selection.limit - len(hits)]]
+        left = replace(selection, limit=selection.limit - len(hits))
+        hits += await self._selected(question, below, views, left) if left.limit else []
+        return [msgspec.structs.replace(hit, rank=rank) for rank, hit in enumerate(hits, start=1)]
+
+    async def _completed(
+        self, question: _Question, hits: list[Hit], degraded: list[str], *, evidence: bool
+    ) -> tuple[list[Hit], list[dict[str, Any]]]:
+        """Hits with their evidence, and the open questions about the facts among them."""
+        if self._typed is None or all(hit.kind == "fragment" for hit in hits):
+            return hits, []
+        if evidence:
+            hits = await self._typed.with_evidence(question.tenant, hits, degraded)
+        return hits, await self._typed.clarifications(question.tenant, hits, degraded)
+
     async def _selected(
         self,
         question: _Question,
@@ -159,7 +240,7 @@ class RecallService:
         selection: Selection,
     ) -> list[Hit]:
         """The first ``limit`` candidates that are still there, with their contents and their near-duplicates."""
-        if selection.diversity == "mmr":
+        if selection.diversity == "mmr" and ranked:
             ranked = await self._diversified(question, ranked)
         views, found, start = dict(known), list[Candidate](), 0
         groups: list[Group] = []

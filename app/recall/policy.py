@@ -42,6 +42,9 @@ class RankingPolicy:
         scaling: Weights of scaled adjustments.
         adjusted_candidates: How many of the best are looked at when adjusting.
         typed_by_gate: Admit facts and claims by the anchors that gate fragments; else by every broad token.
+        typed_on_topic: Share of the nearest fragment's similarity that an admitted fact or claim must reach ...
+        typed_by_meaning: ... and the share from which it needs no shared term.
+        typed_by_topic: Within a tier, put facts and claims that are on topic first.
         typed_keep_place: Do not place a fact or claim below the fragments when it carries their anchors.
         claim_weight: Weight of a claim's extraction confidence.
         refill: Fill up a list when a memory has vanished meanwhile.
@@ -75,6 +78,9 @@ class RankingPolicy:
     scaling: Scaling = field(default_factory=Scaling)
     adjusted_candidates: int = 100
     typed_by_gate: bool = False
+    typed_on_topic: float = 0.6
+    typed_by_meaning: float = 0.9
+    typed_by_topic: bool = False
     typed_keep_place: bool = False
     claim_weight: float = 0.5
     refill: bool = False
@@ -114,6 +120,7 @@ STRATA_V1: Final = RankingPolicy(
     bare_keys=True,
     scaled_adjustments=True,
     typed_by_gate=True,
+    typed_by_topic=True,
     typed_keep_place=True,
     refill=True,
     diversity="collapse",

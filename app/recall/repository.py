@@ -108,17 +108,24 @@ SEMANTIC_SEARCH: Final = """
 """
 
 
+OTHER_KINDS: Final = """
+    SELECT kind FROM collection_statistics
+    WHERE team_id = %(team)s AND profile_id = %(profile)s AND kind <> %(kind)s
+    GROUP BY kind HAVING sum(documents) > 0
+"""
+
+
 async def read_statistics(
     unit: ReadUnit, kind: Kind, terms: Sequence[str]
-) -> tuple[CollectionTotals, dict[str, int]]:
-    """Totals of the profile, and the document frequency of each of the terms that it holds; one snapshot."""
+) -> tuple[CollectionTotals, dict[str, int], frozenset[Kind]]:
+    """Totals of the profile, the document frequency of each of the terms that it holds, and its other kinds."""
     parameters = {
         "team": unit.tenant.team_id,
         "profile": unit.tenant.profile,
         "kind": int(kind),
         "terms": list(terms),
     }
-    [rows] = await unit.fetch(Statement(STATISTICS, parameters))
+    rows, kinds = await unit.fetch(Statement(STATISTICS, parameters), Statement(OTHER_KINDS, parameters))
     totals = CollectionTotals(0, 0, 0, 0)
     frequencies: dict[str, int] = {}
     for lexeme, documents, tokens, tokens_squared, vectors in rows:
@@ -126,7 +133,7 @@ async def read_statistics(
             totals = CollectionTotals(documents, tokens, tokens_squared, vectors)
         else:
             frequencies[lexeme] = int(documents)
-    return totals, frequencies
+    return totals, frequencies, frozenset(Kind(row[0]) for row in kinds)
 
 
 def keyword_statement(

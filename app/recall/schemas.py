@@ -7,6 +7,7 @@ import msgspec
 from msgspec import Meta
 
 from app.http.fields import Instant, Label, Limit, QueryText
+from app.knowledge.schemas import ClaimView, FactView
 from app.memory.schemas import FragmentView, SourceType
 from app.recall.policy import Diversity
 
@@ -18,7 +19,7 @@ class RecallInput(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
 
     ``diversity`` decides over near-duplicates: one slot for all (``collapse``), maximal marginal relevance (``mmr``) or
     nothing (``none``); else the policy's choice. With ``abstain`` the list is empty when the evidence does not answer;
-    else ``abstained`` only tells.
+    else ``abstained`` only tells. ``include_evidence`` adds the fragments that a fact or claim rests on.
     """
 
     query: QueryText
@@ -27,6 +28,7 @@ class RecallInput(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     known_at: Instant | None = None
     source_types: Annotated[list[SourceType], Meta(min_length=1, max_length=4)] | None = None
     labels: Annotated[list[Label], Meta(min_length=1, max_length=20)] | None = None
+    include_evidence: bool = False
     policy: PolicyName | None = None
     diversity: Diversity | None = None
     abstain: bool = False
@@ -44,8 +46,11 @@ class Hit(msgspec.Struct, kw_only=True):
     final_score: float
     semantic_rank: int
     keyword_rank: int
-    fragment: FragmentView
+    fragment: FragmentView | None = None
+    fact: FactView | None = None
+    claim: ClaimView | None = None
     duplicates: list[UUID] = []
+    evidence_fragments: list[FragmentView] = []
 
 
 class RecallResult(msgspec.Struct, kw_only=True):
@@ -82,6 +87,8 @@ class ContextItem(msgspec.Struct, kw_only=True):
     id: UUID
     score: float
     fragment: FragmentView | None = None
+    fact: FactView | None = None
+    claim: ClaimView | None = None
     evidence_fragments: list[FragmentView] = []
 
 
