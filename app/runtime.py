@@ -232,7 +232,7 @@ def build_services(
         tenancy=TenancyService(database, indexing.forget_profile, indexing.erase_some),
         fragments=fragments,
         knowledge=knowledge,
-        recall=RecallService(database, embeddings, indexing, fragments),
+        recall=RecallService(database, embeddings, indexing, fragments, knowledge),
     )
 
 
