@@ -1,0 +1,86 @@
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from app.cli.eval import commands
+from app.cli.output import CommandError
+from app.evaluation.artifacts import RunDirectory
+from app.evaluation.shipped import BROAD
+from app.evaluation.traces import RankedRef, Trace
+
+
+def run(*arguments, code=0):
+    result = CliRunner().invoke(commands, [str(one) for one in arguments])
+    if isinstance(result.exception, CommandError):
+        raise result.exception
+    assert result.exit_code == code, result.output
+    return result
+
+
+def test_a_valid_set_is_described():
+    found = json.loads(run("validate", BROAD, "--json").output)
+    assert found["problems"] == {}
+    described = found["valid"][0]
+    assert (described["name"], described["documents"], described["cases"]) == ("broad", 360, 240)
+
+
+def test_an_invalid_set_ends_with_code_2_and_every_problem(tmp_path):
+    (tmp_path / "corpus.jsonl").write_text(
+        '{"id": "a", "text": "x"}\n{"id": "a", "text": "y"}\n', encoding="utf-8"
+    )
+    (tmp_path / "queries.jsonl").write_text('{"id": "q", "text": "x?"}\n', encoding="utf-8")
+    (tmp_path / "qrels.tsv").write_text("q\tb\t1\n", encoding="utf-8")
+    output = run("validate", tmp_path, code=2).output
+    assert f"{tmp_path}/corpus.jsonl:2: document 'a' is there already, in line 1" in output
+    assert f"{tmp_path}/qrels.tsv:1: there is no document 'b'" in output
+
+
+def test_nothing_is_started_for_an_invalid_set(tmp_path):
+    (tmp_path / "seed").mkdir()
+    result = run("baseline", "--seed", tmp_path / "seed", "--out", tmp_path / "out", code=2)
+    assert "nothing was imported" in result.output
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_draw_is_written_and_valid(tmp_path):
+    run("hardcases", "--out", tmp_path, "--preset", "small", "--draw", 5)
+    run("validate", tmp_path)
+
+
+def test_an_unknown_preset_and_gate_are_refused(tmp_path):
+    with pytest.raises(CommandError, match="there is no preset 'huge'"):
+        run("hardcases", "--out", tmp_path, "--preset", "huge")
+    with pytest.raises(CommandError, match="is no gate"):
+        run("baseline", "--seed", BROAD, "--out", tmp_path, "--gate", "recall=1")
+
+
+def test_every_gate_is_an_option():
+    output = CliRunner().invoke(commands, ["candidate", "--help"], env={"COLUMNS": "200"}).output
+    for name in ("--min-recall-at-k", "--max-context-bad-rank1-rate", "--min-evidence-required-rank1-rate"):
+        assert name in output
+
+
+def test_an_acceptance_needs_a_reason():
+    with pytest.raises(CommandError, match="the reason is blank"):
+        run("accept", "--reason", "  ")
+
+
+def test_recorded_traces_become_candidates_and_unknown_reviews_are_refused(tmp_path):
+    trace = Trace(
+        case_id="r1",
+        query="Where?",
+        latency_ms=1.0,
+        ranked_refs=[RankedRef(rank=1, type="fragment", id="f1", source_doc_ids=["d1"])],
+    )
+    RunDirectory(tmp_path).write_rows("recall_traces.jsonl", [trace])
+    reviews = tmp_path / "reviews.jsonl"
+    reviews.write_text('{"recall_id": "r1", "answer_supported": true, "quality": "high"}\n', encoding="utf-8")
+    wanted = tmp_path / "out" / "candidates.jsonl"
+    run("cases-from-feedback", tmp_path, "--out", wanted, "--reviews", reviews)
+    row = json.loads(wanted.read_text(encoding="utf-8"))
+    assert row["qrel"]["required_refs"][0]["source_doc_id"] == "d1"
+    assert row["accepted"] is False
+    reviews.write_text('{"recall_id": "r9"}\n', encoding="utf-8")
+    with pytest.raises(CommandError, match="1 reviews name no trace, the first: 'r9'"):
+        run("cases-from-feedback", tmp_path, "--out", wanted, "--reviews", reviews)
