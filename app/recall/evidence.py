@@ -6,6 +6,10 @@ note that calls itself current can pass an on-topic one. Here a fragment is *on 
 
 ``adjusted = level + (score - level) * (1 + strength * stance)``, ``level = band * best``, ``stance`` in -1 to 1.
 
+A fragment below the band is on topic too when it speaks of the same as one within, in other words than the question's
+cues ("the owner was Bob" beside "the current owner is Eve"): it shares half of the words, and every word of the question
+that the other holds; it then counts from half of the other's evidence.
+
 So a fragment off topic keeps its score and never passes one on topic, and the adjustment grows with the evidence.
 The stance comes from the clause-aware cues, from the dates that the on-topic fragments tell or were stored with, and
 from the authority that they were stored with. Where a question has an intent and some on-topic fragment speaks for
@@ -25,6 +29,7 @@ from app.recall.diversity import signature
 
 _DAY: Final = timedelta(days=1)
 _NEAR: Final = timedelta(hours=72)
+_SHARED_TERMS: Final = 2
 _STORED_AUTHORITY: Final = {"authoritative": 0.6, "primary": 0.2, "inferred": -0.4}
 _PERIOD: Final = re.compile(
     r"\b(?:as of|(?:in|during|by|of)\s+(?P<part>early|mid|late))[\s-]+(?P<year>(?:19|20)\d{2})\b",
@@ -102,19 +107,49 @@ def adjust(
     refuted = [False] * len(passages)
     best = max(scores, default=0.0)
     level = scaling.band * best
-    places = [place for place, score in enumerate(scores) if best > 0 and score >= level]
+    evidence = _on_topic(query, passages, scores, level) if best > 0 else {}
+    places = list(evidence)
     frames = _frames(query, [passages[place] for place in places], now)
     stances: dict[int, float] = {}
     for frame, place in zip(frames, places, strict=True):
         notes = _stance(intent, cues.read(passages[place].content), passages[place], frame, scaling)
         stance = _clamp(sum(note.amount for note in notes))
         stances[place] = stance
-        adjusted[place].score += (scores[place] - level) * scaling.strength * stance
+        above = evidence[place] - level
+        if evidence[place] > scores[place]:
+            adjusted[place].add(
+                "topic", evidence[place] - scores[place], "speaks of the same as a better match"
+            )
+        adjusted[place].score += above * scaling.strength * stance
         adjusted[place].notes += notes
     if any(stance >= scaling.affirmed for stance in stances.values()):
         for place, stance in stances.items():
             refuted[place] = stance <= scaling.refuted
     return adjusted, refuted
+
+
+def _on_topic(
+    query: str, passages: Sequence[Passage], scores: Sequence[float], level: float
+) -> dict[int, float]:
+    """The fragments on topic, by place, with the evidence that each counts from."""
+    within = [place for place, score in enumerate(scores) if score >= level]
+    asked = signature(query).stems
+    stems = [signature(passage.content).stems for passage in passages]
+    evidence = {place: scores[place] for place in within}
+    for place, own in enumerate(stems):
+        inherited = [
+            level + (scores[other] - level) / 2
+            for other in within
+            if place not in evidence and _speaks_of_the_same(asked, own, stems[other])
+        ]
+        if inherited:
+            evidence[place] = max(inherited)
+    return dict(sorted(evidence.items()))
+
+
+def _speaks_of_the_same(asked: frozenset[str], own: frozenset[str], other: frozenset[str]) -> bool:
+    held = asked & other
+    return len(held) >= _SHARED_TERMS and held <= own and _related(own, other)
 
 
 def _frames(query: str, passages: Sequence[Passage], now: datetime) -> list[Frame]:

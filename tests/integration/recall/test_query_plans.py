@@ -68,7 +68,8 @@ def plans(module_database: Any) -> Iterator["Plans"]:
         values = {"team": TEAM, "profile": PLACED, "rows": PLACED_ROWS, "graph": 1}
         connection.execute(VECTORS, values)
         connection.execute(STATISTICS, values)
-        connection.execute(VECTORS, {"team": TEAM, "profile": SMALL, "rows": 500, "graph": 0})
+        for profile, rows in ((SMALL, 500), (LARGE, 20_000)):
+            connection.execute(VECTORS, {"team": TEAM, "profile": profile, "rows": rows, "graph": 0})
         connection.execute(
             "INSERT INTO vector_placements (team_id, profile_id, space_id, graph, vectors) VALUES (%s, %s, 1, 1, %s)",
             (TEAM, PLACED, PLACED_ROWS),
