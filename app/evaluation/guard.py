@@ -12,7 +12,7 @@ import msgspec
 
 from app.evaluation.scorer import CaseScore
 from app.evaluation.summary import Summary, summarise
-from app.evaluation.traces import Trace
+from app.evaluation.traces import RankedRef, Trace
 
 SHOWN_CASES: Final = 12
 _MEASURES: Final = ("ndcg_at_k", "recall_at_k", "required_rank1_rate", "average_bad_at_k")
@@ -62,12 +62,15 @@ def guarded(name: str, seed_hash: str, traces: Sequence[Trace], scores: Sequence
     """What the baseline keeps of a run."""
     return GuardedRun(
         seed_hash=seed_hash,
-        rankings={
-            trace.case_id: ["+".join(sorted(ref.source_doc_ids)) or ref.id for ref in trace.ranked_refs]
-            for trace in traces
-        },
+        rankings={trace.case_id: [_item(ref) for ref in trace.ranked_refs] for trace in traces},
         categories=_categories(summarise(name, "", scores)),
     )
+
+
+def _item(ref: RankedRef) -> str:
+    """A result by its documents, which outlive an import; what is no fragment says so."""
+    documents = "+".join(sorted(ref.source_doc_ids)) or ref.id
+    return documents if ref.type == "fragment" else f"{ref.type} of {documents}"
 
 
 def _categories(summary: Summary) -> dict[str, dict[str, float]]:
