@@ -21,6 +21,7 @@ from app.indexing.models import Vector, VectorPlacement
 # A profile is moved back only below this share of the threshold, or one near it would move to and fro.
 KEEP_SHARE: Final = 0.7
 MOVE_BATCH: Final = 500
+_LOCK: Final = sa.text("SELECT pg_advisory_xact_lock(hashtextextended('strata.placement ' || :profile, 0))")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +74,8 @@ class PlacementService:
         return total
 
     async def _step(self, unit: UnitOfWork, space_id: int) -> Step:
+        # Two movers of one profile would fail on each other's rows; the second waits and finds less to do.
+        await unit.execute(_LOCK, {"profile": str(unit.tenant.profile)})
         count = await count_vectors(unit, space_id)
         placement = await repository.read_placement(unit, space_id)
         if placement is None:

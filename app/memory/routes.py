@@ -197,8 +197,9 @@ class FragmentController(Controller):
     ) -> FragmentView:
         """Withdraw evidence: it stays readable and is never recalled again."""
         wanted = parse_id(fragment_id, "fragment_id")
-        async with services.database.tenant(caller.tenant) as unit:
-            return await services.fragments.retract(unit, actor, wanted)
+        return await services.writes.change(
+            caller.tenant, lambda unit: services.fragments.retract(unit, actor, wanted)
+        )
 
     @delete(
         "/{fragment_id:str}",
@@ -217,8 +218,9 @@ class FragmentController(Controller):
     ) -> None:
         """Delete evidence and everything derived from it, for good."""
         wanted = parse_id(fragment_id, "fragment_id")
-        async with services.database.tenant(caller.tenant) as unit:
-            await services.fragments.delete(unit, actor, wanted)
+        await services.writes.change(
+            caller.tenant, lambda unit: services.fragments.delete(unit, actor, wanted)
+        )
 
 
 def _batch_item(index: int, stored: Stored) -> BatchItem:

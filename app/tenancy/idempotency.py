@@ -74,19 +74,23 @@ class WriteExecutor:
         if request is not None and (known := await self._stored(tenant, request, result_type)) is not None:
             return known
         prepared = await prepare()
-        for attempt in range(1, _TRIES + 1):
-            try:
-                return await self._store_once(tenant, request, result_type, prepared, store)
-            except DBAPIError as error:
-                state = getattr(error.orig, "sqlstate", None)
-                if request is not None and state == _LOCK_NOT_AVAILABLE:
-                    raise StrataError(
-                        "request_in_progress", "the same request is still running", retry_after=2
-                    ) from error
-                if state not in _RETRIED_STATES or attempt == _TRIES:
-                    raise
-                await asyncio.sleep(0.02 * attempt)
-        raise AssertionError("unreachable: the last attempt returns or raises")
+        try:
+            return await _retried(lambda: self._store_once(tenant, request, result_type, prepared, store))
+        except DBAPIError as error:
+            if request is not None and getattr(error.orig, "sqlstate", None) == _LOCK_NOT_AVAILABLE:
+                raise StrataError(
+                    "request_in_progress", "the same request is still running", retry_after=2
+                ) from error
+            raise
+
+    async def change(self, tenant: Tenant, store: Callable[[UnitOfWork], Awaitable[Result]]) -> Result:
+        """Result of a change that is harmless to repeat: statements alone, run again after a deadlock."""
+
+        async def once() -> Result:
+            async with self._database.tenant(tenant) as unit:
+                return await store(unit)
+
+        return await _retried(once)
 
     async def _store_once(
         self,
@@ -126,6 +130,18 @@ async def forget_old_records(unit: UnitOfWork) -> None:
             IdempotencyRecord.created_at < sa.func.now() - RECORD_AGE,
         )
     )
+
+
+async def _retried(attempt: Callable[[], Awaitable[Result]]) -> Result:
+    """Run a transaction again when the database gave it up in favour of another (a deadlock, a row that moved)."""
+    for number in range(1, _TRIES):
+        try:
+            return await attempt()
+        except DBAPIError as error:
+            if getattr(error.orig, "sqlstate", None) not in _RETRIED_STATES:
+                raise
+            await asyncio.sleep(0.02 * number)
+    return await attempt()
 
 
 def _decode(

@@ -59,7 +59,9 @@ BEGIN
     IF placed IS NOT NULL THEN
         PERFORM set_config('hnsw.ef_search', least(1000, greatest(100, 2 * result_limit))::text, true),
                 set_config('hnsw.iterative_scan', 'relaxed_order', true),
-                set_config('hnsw.max_scan_tuples', '20000', true);
+                set_config('hnsw.max_scan_tuples', '20000', true),
+                -- Before the first ANALYZE the planner takes a large profile for a small one and sorts it.
+                set_config('enable_sort', 'off', true);
         -- Windows of one memory may crowd the list: where there are any, twice the limit leaves room.
         EXECUTE format(
             'WITH near AS MATERIALIZED ('
@@ -74,6 +76,7 @@ BEGIN
             public.vector_dims(question), mine, placed, CASE WHEN windows > documents THEN 2 ELSE 1 END)
         INTO found_ids, found_distances
         USING team, profile, wanted_kind, question, valid_time, known_time, source_types, wanted_labels, result_limit;
+        PERFORM set_config('enable_sort', 'on', true);
     END IF;
 
     -- A graph that gives fewer than asked for, as under a narrow filter, is not believed: compare every vector.
@@ -92,17 +95,20 @@ BEGIN
         exact := false;
     END IF;
 
-    -- How the question's similarities are spread over the profile: over all of a small one, else over the oldest and
-    -- the newest memories. A memory counts with its best window.
+    -- How the question's similarities are spread over the profile: over all memories of a small one, else over the
+    -- oldest and the newest. A memory counts with its best window: single windows of long texts lie lower, and made
+    -- every long text look like a good match.
     EXECUTE format(
-        'WITH compared AS ('
-        '  SELECT ref_id, min(distance) AS distance FROM ('
-        '    (SELECT v.ref_id, v.embedding <=> $4 AS distance FROM public.vectors v'
-        '     WHERE %1$s AND v.graph IN (0, %2$s) ORDER BY v.ref_id LIMIT %3$s)'
-        '    UNION (SELECT v.ref_id, v.embedding <=> $4 AS distance FROM public.vectors v'
-        '     WHERE %1$s AND v.graph IN (0, %2$s) ORDER BY v.ref_id DESC LIMIT %3$s)) b GROUP BY ref_id) '
+        'WITH chosen AS ('
+        '  (SELECT d.id FROM public.search_documents d WHERE d.team_id = $1 AND d.profile_id = $2 AND d.kind = $3'
+        '   ORDER BY d.id LIMIT %3$s)'
+        '  UNION (SELECT d.id FROM public.search_documents d WHERE d.team_id = $1 AND d.profile_id = $2 AND d.kind = $3'
+        '   ORDER BY d.id DESC LIMIT %3$s)), '
+        'compared AS ('
+        '  SELECT min(v.embedding <=> $4) AS distance FROM public.vectors v'
+        '  WHERE %1$s AND v.graph IN (0, %2$s) AND v.ref_id IN (SELECT c.id FROM chosen c) GROUP BY v.ref_id) '
         'SELECT avg(distance) AS mean, stddev_pop(distance) AS deviation FROM compared',
-        mine, coalesce(placed, 0), CASE WHEN windows <= 1000 THEN 1000 ELSE 100 END)
+        mine, coalesce(placed, 0), CASE WHEN documents <= 500 THEN 500 ELSE 100 END)
     INTO spread
     USING team, profile, wanted_kind, question, valid_time, known_time, source_types, wanted_labels, result_limit;
 

@@ -1,5 +1,6 @@
 """Earned ANN: large profiles move to a graph and back, and a search is complete at every step."""
 
+import asyncio
 from typing import Any
 from uuid import UUID
 
@@ -177,3 +178,22 @@ async def test_two_large_profiles_get_graphs_of_their_own(fresh_database: Any, s
             await PlacementService(services.database, threshold=100).settle(tenant, services.space_id)
             graphs += await graph_of(services, tenant)
     assert graphs == [(1, 150), (2, 150)]
+
+
+async def test_memories_are_deleted_and_moved_at_the_same_time(services: Services, tenant: Tenant) -> None:
+    """A row that moves to another partition under a delete is met again; two movers take turns."""
+    ids = await store(services, tenant, texts(COUNT))
+    movers = [
+        asyncio.create_task(
+            PlacementService(services.database, threshold=10).settle(tenant, services.space_id)
+        )
+        for _ in range(2)
+    ]
+    for ref in ids[::10]:
+        await services.writes.change(
+            tenant, lambda unit, ref=ref: services.fragments.delete(unit, SYSTEM, ref)
+        )
+    await asyncio.gather(*movers)
+    await PlacementService(services.database, threshold=10).settle(tenant, services.space_id)
+    [(graph, left)] = await graph_of(services, tenant)
+    assert (graph > 0, left) == (True, COUNT - len(ids[::10]))

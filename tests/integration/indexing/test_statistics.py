@@ -63,7 +63,9 @@ async def kept_lexemes(services: Services, tenant: Tenant) -> tuple[Counter[str]
     """Document frequencies from the statistics, and the number of rows that hold them."""
     async with services.database.tenant(tenant) as unit:
         rows = (await unit.execute(FREQUENCIES, {"t": tenant.team_id, "p": tenant.profile_id})).all()
-    return Counter({row.lexeme: int(row.documents) for row in rows if row.documents}), sum(r.changes for r in rows)
+    return Counter({row.lexeme: int(row.documents) for row in rows if row.documents}), sum(
+        r.changes for r in rows
+    )
 
 
 async def kept(services: Services, tenant: Tenant) -> tuple[Counter[str], tuple[int, ...]]:
@@ -141,7 +143,9 @@ async def test_compaction_keeps_every_sum(services: Services, member: Any) -> No
     assert await kept(services, tenant) == before == await recounted(services, tenant)
 
 
-async def test_a_large_vocabulary_is_compacted_before_the_first_analyze(services: Services, member: Any) -> None:
+async def test_a_large_vocabulary_is_compacted_before_the_first_analyze(
+    services: Services, member: Any
+) -> None:
     """40,000 changes of 20,000 lexemes in a table that the planner knows nothing of; quadratic work would time out."""
     tenant = Tenant(member.team_id, member.profile_id)
     insert = sa.text(
