@@ -5,14 +5,12 @@ import os
 import signal
 from collections import Counter
 from dataclasses import dataclass, field
-from uuid import UUID
 
 import httpx
 import pytest
 
-from app.db.unit_of_work import Tenant
-from app.jobs.queue import JobQueue
 from tests.e2e.external import ExternalPostgres
+from tests.e2e.jobs import job_is_done
 from tests.e2e.processes import PATIENCE, Member, Running, Stage, wait_until
 from tests.support import servers_of
 
@@ -126,24 +124,6 @@ async def test_postgresql_restarts_under_load(stage: Stage, external: ExternalPo
     await job_is_done(external, load.member)
 
 
-async def job_is_done(external: ExternalPostgres, member: Member) -> None:
-    """Ask for a job, and wait until the service's worker has done it."""
-    with external.superuser() as connection:
-        [team] = connection.execute(
-            "SELECT team_id FROM profiles WHERE id = %s", (member.profile_id,)
-        ).fetchone()  # type: ignore[misc]
-        [space] = connection.execute("SELECT id FROM embedding_spaces").fetchone()  # type: ignore[misc]
-        jobs = JobQueue(external.url())
-        async with jobs.opened():
-            await jobs.maintain_index(Tenant(UUID(str(team)), UUID(member.profile_id)), int(str(space)))
-
-        def none_left() -> bool:
-            [left] = connection.execute("SELECT count(*) FROM procrastinate_jobs").fetchone()  # type: ignore[misc]
-            return left == 0
-
-        await asyncio.to_thread(wait_until, "the worker to do its job", none_left)
-
-
 async def test_a_full_pool_answers_instead_of_hanging(stage: Stage, external: ExternalPostgres) -> None:
     service = stage.serve(database_url=external.url(), pool_size=2, pool_timeout=1)
     member = stage.member(service)
@@ -229,7 +209,7 @@ class TestKill:
         service.wait()
         assert servers_of(stage.directory) == []
 
-    async def test_the_embedded_server_is_recovered_when_it_was_killed_too(self, stage: Stage) -> None:
+    def test_the_embedded_server_is_recovered_when_it_was_killed_too(self, stage: Stage) -> None:
         service = stage.serve()
         member = stage.member(service)
         with httpx.Client(base_url=service.url, headers=member.headers, timeout=PATIENCE) as http:
