@@ -10,8 +10,10 @@ from procrastinate.exceptions import AlreadyEnqueued, ConnectorException
 
 from app.db.unit_of_work import Tenant
 from app.db.urls import libpq_url
+from app.errors import StrataError
 
 MAINTAIN_INDEX: Final = "index.maintain"
+REMEMBER: Final = "knowledge.remember"
 RETRIES: Final = procrastinate.RetryStrategy(max_attempts=10, exponential_wait=2)
 _log = structlog.get_logger()
 
@@ -24,7 +26,10 @@ class JobQueue:
     """
 
     def __init__(self, url: str) -> None:
-        connector = procrastinate.PsycopgConnector(conninfo=libpq_url(url), min_size=1, max_size=4)
+        # Transaction-pooling proxies cannot carry prepared statements.
+        connector = procrastinate.PsycopgConnector(
+            conninfo=libpq_url(url), min_size=1, max_size=4, kwargs={"prepare_threshold": None}
+        )
         self.app = procrastinate.App(connector=connector)
 
     def opened(self) -> AbstractAsyncContextManager[Any]:
@@ -46,6 +51,22 @@ class JobQueue:
             return
         except ConnectorException as error:
             _log.warning("job_not_deferred", job=MAINTAIN_INDEX, error=type(error).__name__)
+
+    async def remember(self, tenant: Tenant, run_id: UUID) -> None:
+        """Ask for a run of remember to be worked; asking again before it is done changes nothing.
+
+        Raises:
+            StrataError: ``database_unavailable``; the run is kept, and repeating the request asks again.
+        """
+        name = f"{REMEMBER}:{run_id}"
+        try:
+            await self.app.configure_task(REMEMBER, queueing_lock=name, lock=name).defer_async(
+                team_id=str(tenant.team_id), profile_id=str(tenant.profile), run_id=str(run_id)
+            )
+        except AlreadyEnqueued:
+            return
+        except ConnectorException as error:
+            raise StrataError("database_unavailable", "the job could not be queued", retry_after=2) from error
 
 
 def tenant_of(team_id: str, profile_id: str) -> Tenant:
