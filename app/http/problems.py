@@ -7,7 +7,7 @@ from typing import Any, Final
 import msgspec
 import structlog
 from litestar import Request, Response
-from litestar.exceptions import HTTPException, NotFoundException, ValidationException
+from litestar.exceptions import HTTPException, InternalServerException, NotFoundException, ValidationException
 from litestar.openapi.datastructures import ResponseSpec
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
@@ -25,6 +25,8 @@ _BY_STATUS = {
     415: "unsupported_media_type",
     429: "rate_limited",
 }
+# Litestar's words for a client that is gone before its body is complete.
+_HUNG_UP: Final = "client disconnected prematurely"
 _HTTP_DETAILS: Final = {
     405: "this path does not take this method; the Allow header lists what it takes",
     413: "the body is larger than this service takes",
@@ -76,6 +78,9 @@ def to_error(exception: Exception, kinds: Mapping[str, Any] | None = None) -> St
         return StrataError(_BY_STATUS[exception.status_code], _http_detail(exception))
     if isinstance(exception, HTTPException) and exception.status_code == 400:  # noqa: PLR2004
         return StrataError("validation_failed", "the request is not well-formed HTTP")
+    if isinstance(exception, InternalServerException) and exception.detail == _HUNG_UP:
+        # Nobody is there to read it; what counts is that a client's fault is not logged as the service's.
+        return StrataError("malformed_json", "the body ends before its announced length")
     return StrataError("internal_error", "an unexpected error; the log has it under this request id")
 
 
