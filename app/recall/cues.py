@@ -174,6 +174,16 @@ class ClauseCues:
         """What a memory says of itself; remembered, as contents never change."""
         return _read(self, content)
 
+    def asks_for_draft(self, query: str) -> bool:
+        """Whether a question names a draft, a proposal or a rumour."""
+        return self._memory["provisional"].search(f" {_plain(query)} ") is not None
+
+    def is_provisional(self, content: str) -> bool:
+        """Whether a text begins as a draft, a proposal or a rumour: said in its first clause and not denied."""
+        first = next(iter(self._clauses(content)), None)
+        match = None if first is None else self._first(first, "provisional")
+        return match is not None and not match.negated
+
     def reading_of(self, content: str) -> Reading:
         """The same, afresh."""
         told: list[str] = []

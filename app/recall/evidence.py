@@ -101,6 +101,7 @@ def adjust(
     *,
     now: datetime,
     scaling: Scaling,
+    anchored: bool = False,
 ) -> tuple[list[Adjusted], list[bool]]:
     """Adjusted scores and whether each fragment is refuted, aligned with ``passages``; scores at least 0."""
     adjusted = [Adjusted(score) for score in scores]
@@ -113,6 +114,11 @@ def adjust(
     stances: dict[int, float] = {}
     for frame, place in zip(frames, places, strict=True):
         notes = _stance(intent, cues.read(passages[place].content), passages[place], frame, scaling)
+        if anchored:
+            provisional = cues.is_provisional(passages[place].content)
+            notes.append(
+                Note("draft", -1.0, "a draft") if provisional else Note("draft", scaling.affirmed, "no draft")
+            )
         stance = _clamp(sum(note.amount for note in notes))
         stances[place] = stance
         above = evidence[place] - level

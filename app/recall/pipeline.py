@@ -104,7 +104,7 @@ class RecallService:
         else:
             candidates = fuse_by_rank(policy, pool)
         gate = ranking.index_gate(policy, parsed, question.analyzed, keyword, pool)
-        views = await self._texts(question, candidates)
+        views = await self._texts(question, candidates, gate)
         now = datetime.now(UTC)
         typed, degraded = await self._facts_and_claims(question, keyword, semantic, gate, now)
         ranked = ranking.rank(
@@ -169,10 +169,12 @@ class RecallService:
         query = SemanticQuery(vector, question.space_id, filters=question.filters)
         return await branches.semantic_branch(self._database, question.tenant, query, depth=question.depth)
 
-    async def _texts(self, question: _Question, candidates: list[Candidate]) -> dict[UUID, FragmentView]:
+    async def _texts(
+        self, question: _Question, candidates: list[Candidate], gate: Gate | None
+    ) -> dict[UUID, FragmentView]:
         """Contents of the candidates that the rules must read; none for an ordinary question."""
         policy = question.policy
-        if not ranking.needs_passages(policy, question.parsed):
+        if not ranking.needs_passages(policy, question.parsed, gate):
             return {}
         read = candidates[: policy.adjusted_candidates] if policy.scaled_adjustments else candidates
         return await self._fragments.get_many(question.tenant, [candidate.id for candidate in read])

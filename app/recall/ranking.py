@@ -62,9 +62,20 @@ def parse(policy: RankingPolicy, text: str) -> Parsed:
     return Parsed(text, intent, anchors.hard(text), anchors.ranking(text), legacy)
 
 
-def needs_passages(policy: RankingPolicy, parsed: Parsed) -> bool:
-    """Whether the ranking must read texts before it can order."""
-    return parsed.intent.adjusts or (bool(parsed.ranking) and not policy.indexed_anchors)
+def needs_passages(policy: RankingPolicy, parsed: Parsed, gate: Gate | None) -> bool:
+    """Whether the ranking must read texts before it can order: for an intent, or to tell drafts by their words."""
+    return (
+        parsed.intent.adjusts
+        or (bool(parsed.ranking) and not policy.indexed_anchors)
+        or _several_anchored(policy, parsed, gate)
+    )
+
+
+def _several_anchored(policy: RankingPolicy, parsed: Parsed, gate: Gate | None) -> bool:
+    """Whether several memories hold the question's anchors, and it does not ask for a draft itself."""
+    if not policy.scaled_adjustments or gate is None or len(gate.passed) <= 1:
+        return False
+    return any(gate.held.get(ref) for ref in gate.passed) and not clause_cues().asks_for_draft(parsed.text)
 
 
 def rank(
@@ -172,6 +183,7 @@ def _scaled(
         [candidate.base_score for candidate in read],
         now=now,
         scaling=policy.scaling,
+        anchored=_several_anchored(policy, parsed, gate),
     )
     by_id = {c.id: (result, bad) for c, result, bad in zip(read, found, refuted, strict=True)}
     outcome = [by_id.get(c.id) or (Adjusted(c.base_score), False) for c in candidates]

@@ -200,3 +200,16 @@ async def test_policies_are_listed_with_every_weight(client: httpx.AsyncClient, 
     assert listed["strata-v1"]["default"]
     assert listed["documented-v1"]["settings"]["overfetch_floor"] == 50
     assert listed["strata-v1"]["settings"]["scaling"]["band"] == 0.5
+
+
+async def test_a_draft_yields_to_what_is_settled_unless_asked_for(memories: Memories) -> None:
+    await memories.store(
+        settled="Job RUN-118 copies the ledger at noon.",
+        draft="Draft: job RUN-118 might copy the ledger at dusk.",
+    )
+    assert await memories.ask("When does job RUN-118 copy the ledger?", "strata-v1") == ["settled"]
+    assert set(await memories.ask("When does job RUN-118 copy the ledger?", "documented-v1")) == {
+        "settled",
+        "draft",
+    }
+    assert "draft" in await memories.ask("What does the draft of job RUN-118 say?", "strata-v1")
