@@ -12,7 +12,7 @@ which depends on a model's scale of similarities:
 - **agreement**: whether the best by meaning and the best by words are the same memory, of which less is then asked.
 
 The recall abstains when nothing is close, nothing stands out and little is covered. On HotMem's 48 questions
-(all-MiniLM-L6-v2) that is 5 of the 6 without an answer and none of the 42 others; the sixth shares a rare name.
+(all-MiniLM-L6-v2) that is 5 of the 6 without an answer (the sixth shares a rare name) and 1 of the 42 others.
 """
 
 from collections.abc import Sequence
