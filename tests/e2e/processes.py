@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from uuid import uuid4
 
 import httpx
 
@@ -138,7 +139,7 @@ class Stage:
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("STRATA_")}
         environment = inherited | {"HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
         environment |= {f"STRATA_{n.upper()}": str(v) for n, v in configured.items() if v is not None}
-        output_file = self.directory / f"process-{len(self.processes)}.log"
+        output_file = self.directory / f"process-{uuid4().hex}.log"
         with output_file.open("wb") as output:
             process = subprocess.Popen(
                 [str(STRATA), *arguments],

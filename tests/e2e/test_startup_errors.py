@@ -132,8 +132,9 @@ def test_each_fault_is_one_sentence_with_a_remedy(
         for case, running in zip(listed, pool.map(ended, listed), strict=True):
             with subtests.test(case.name):
                 assert running.process.returncode == 1
-                address, *told = running.output.splitlines()
-                message, remedy = told if address.startswith("Strata on ") else (address, *told)
+                told = [line for line in running.output.splitlines() if not line.startswith("Strata on ")]
+                assert len(told) == 2, running.output
+                message, remedy = told
                 assert message.startswith("error ")
                 assert case.message in message
                 assert remedy.strip() == case.remedy
