@@ -351,7 +351,7 @@ async def test_an_embedder_that_goes_down_is_asked_until_it_answers_again(servic
         await service.embed_query("abc")
     assert (service.ready, service.available, service.failure) == (True, False, "the provider is down")
     loads = embedder.loads
-    while not service.available:
+    while not service.available:  # noqa: ASYNC110 - the service offers no event for it
         await asyncio.sleep(0.01)
     assert embedder.loads == loads + 2
     assert service.failure is None
