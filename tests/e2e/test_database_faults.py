@@ -64,8 +64,8 @@ class Load:
             self.failures[check_unavailable(answer)] += 1
             return
         self.successes[name] += 1
-        results = answer.json()["results"]
-        if "status" in results[0]:
+        if answer.request.url.path == self.member.batch:
+            results = answer.json()["results"]
             assert {result["status"] for result in results} == {"created"}
             self.stored |= {result["id"] for result in results}
 
