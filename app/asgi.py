@@ -25,6 +25,7 @@ from app.http.requests import RequestScope
 from app.jobs.worker import run as run_jobs
 from app.knowledge.claim_routes import ClaimController, ClarificationController, PredicateController
 from app.knowledge.fact_routes import FactController, TraceController
+from app.knowledge.remember_routes import RememberController
 from app.memory.routes import FragmentController
 from app.recall.routes import PolicyController, RecallController
 from app.runtime import running_services
@@ -108,6 +109,7 @@ def create_app(
                     ClarificationController,
                     FactController,
                     TraceController,
+                    RememberController,
                     PredicateController,
                     RecallController,
                     PolicyController,

@@ -25,6 +25,7 @@ from app.indexing.service import IndexingService
 from app.jobs import worker
 from app.jobs.queue import JobQueue
 from app.knowledge.chat import ChatClient
+from app.knowledge.extractors import Extractor, GrammarExtractor, OpenAIExtractor
 from app.knowledge.services import build_knowledge
 from app.knowledge.verifiers import OpenAIVerifier, RulesVerifier, Verifier
 from app.memory.service import FragmentService
@@ -216,7 +217,11 @@ def build_services(
     """Wire every service of one process."""
     indexing = IndexingService(space_id, jobs.maintain_index)
     fragments = FragmentService(database, embeddings, indexing)
-    knowledge = build_knowledge(database, embeddings, indexing, fragments, _verifier(settings))
+    chat = None if settings.chat_base_url is None else chat_client(settings)
+    verifier = _verifier(settings, chat)
+    knowledge = build_knowledge(
+        database, embeddings, indexing, fragments, verifier=verifier, extractors=_extractors(chat)
+    )
     return Services(
         settings=settings,
         database=database,
@@ -236,10 +241,15 @@ def build_services(
     )
 
 
-def _verifier(settings: Settings) -> Verifier:
+def _verifier(settings: Settings, chat: ChatClient | None) -> Verifier:
     if settings.verifier == "rules":
         return RulesVerifier()
-    return OpenAIVerifier(chat_client(settings))
+    return OpenAIVerifier(chat or chat_client(settings))
+
+
+def _extractors(chat: ChatClient | None) -> dict[str, Extractor]:
+    rules: dict[str, Extractor] = {"rules": GrammarExtractor()}
+    return rules if chat is None else {**rules, "openai": OpenAIExtractor(chat)}
 
 
 def chat_client(settings: Settings) -> ChatClient:

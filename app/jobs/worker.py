@@ -2,14 +2,17 @@
 
 import asyncio
 from typing import Final
+from uuid import UUID
 
 import psycopg
 import structlog
 from procrastinate.exceptions import ConnectorException
 
 from app.indexing import compaction
-from app.jobs.queue import MAINTAIN_INDEX, RETRIES, tenant_of
+from app.jobs.queue import MAINTAIN_INDEX, REMEMBER, RETRIES, tenant_of
+from app.knowledge.scope import Scope
 from app.services import Services
+from app.tenancy.audit import SYSTEM
 from app.tenancy.idempotency import forget_old_records
 
 _PAUSE: Final = 2.0
@@ -27,6 +30,14 @@ def register(services: Services) -> None:
             await forget_old_records(unit)
         moved = await services.placement.settle(tenant, space_id, considerate=True)
         _log.info("index_maintained", team=team_id, profile=profile_id, vectors_moved=moved)
+
+    @services.jobs.app.task(name=REMEMBER, retry=RETRIES)
+    async def remember(team_id: str, profile_id: str, run_id: str) -> None:
+        tenant = tenant_of(team_id, profile_id)
+        located = await services.tenancy.locate_profile(tenant.profile, tenant.team_id)
+        scope = Scope(located.tenant, located.embedding_space_id, located.text_search_config, SYSTEM)
+        result = await services.knowledge.remember.resume(scope, UUID(run_id))
+        _log.info("remembered", team=team_id, profile=profile_id, run=run_id, claims=len(result.claims))
 
 
 async def run(services: Services) -> None:

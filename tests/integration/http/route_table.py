@@ -93,6 +93,9 @@ ROUTES = (
     Route("retractFact", "POST", _FACT + "/retract", WRITE, missing="fact_not_found"),
     Route("traceFact", "GET", _PROFILE + "/trace/fact/{fact_id}", READ, missing="fact_not_found"),
     Route("traceClaim", "GET", _PROFILE + "/trace/claim/{claim_id}", READ, missing="claim_not_found"),
+    Route("remember", "POST", _PROFILE + "/remember", WRITE, 200, {"evidence": [{"content": "x"}]}),
+    Route("importMemories", "POST", _PROFILE + "/import", WRITE, 200, {"evidence": [{"content": "x"}]}),
+    Route("getRememberRun", "GET", _PROFILE + "/remember/{run_id}", READ),
     Route("listPredicates", "GET", "/v1/predicates", READ),
     Route(
         "createPredicate",

@@ -90,6 +90,7 @@ async def send(client: httpx.AsyncClient, world: World) -> Send:
             "key_id": str(uuid4()),
             "claim_id": str(uuid4()),
             "fact_id": str(uuid4()),
+            "run_id": str(uuid4()),
         }
         values["profile_id"] = str((member or world.mine).profile_id)
         body = route.sent()
@@ -114,6 +115,10 @@ async def send(client: httpx.AsyncClient, world: World) -> Send:
             ]
         if "{claim_id}" in route.path or "{fact_id}" in route.path or "supported_by" in (body or {}):
             values |= await knowledge(client, f"/v1/profiles/{values['profile_id']}", owner)
+        if "{run_id}" in route.path:
+            path = f"/v1/profiles/{values['profile_id']}/remember"
+            made = await client.post(path, json={"evidence": [{"content": str(uuid4())}]}, headers=owner)
+            values["run_id"] = made.json()["run_id"]
         if body is not None and "supported_by" in body:
             body["supported_by"] = [values["fragment_id"]]
         return await client.request(
@@ -214,7 +219,7 @@ async def test_a_key_of_one_profile_reaches_no_other(send: Send, world: World, r
 async def test_ids_that_nobody_has_do_not_exist(
     client: httpx.AsyncClient, world: World, route: Route
 ) -> None:
-    values = {name: str(uuid4()) for name in ("fragment_id", "key_id", "claim_id", "fact_id")}
+    values = {name: str(uuid4()) for name in ("fragment_id", "key_id", "claim_id", "fact_id", "run_id")}
     only = route.path.count("{") == 1
     values["profile_id"] = str(uuid4() if only else world.mine.profile_id)
     answer = await client.request(
