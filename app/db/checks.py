@@ -34,7 +34,9 @@ def check_database(connection: sa.Connection) -> list[Finding]:
 def _server_version(connection: sa.Connection) -> Finding:
     number = int(connection.scalar(sa.text("SHOW server_version_num")) or 0)
     found = f"PostgreSQL {connection.scalar(sa.text('SHOW server_version'))}"
-    return Finding("server", number >= MIN_SERVER, found, "Strata needs PostgreSQL 16 or newer: upgrade the server.")
+    return Finding(
+        "server", number >= MIN_SERVER, found, "Strata needs PostgreSQL 16 or newer: upgrade the server."
+    )
 
 
 def _pgvector_version(connection: sa.Connection) -> Finding:
@@ -75,7 +77,10 @@ def _role(connection: sa.Connection) -> Finding:
     ]
     found = f"role {row.rolname}" + (f" {' and '.join(faults)}" if faults else "")
     return Finding(
-        "role", not faults, found, "Serve as strata_api: set up the roles with deploy/roles.sql and use its URL."
+        "role",
+        not faults,
+        found,
+        "Serve as strata_api: set up the roles with deploy/roles.sql and use its URL.",
     )
 
 
