@@ -1,14 +1,13 @@
 """Tables of claims, facts and everything between them. A fact's past is in ``fact_versions``, which only grows."""
 
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql as pg
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.db.base import Base, JsonObject, OptionalTimestamp, ProfileId, RowId, TeamId, Timestamp, one_of
+from app.db.base import Base, OptionalTimestamp, ProfileId, RowId, TeamId, Timestamp, one_of
 from app.knowledge.policies import KINDS
 from app.memory.models import CONFIDENTIALITY, PII, RETENTION
 
@@ -305,7 +304,8 @@ class RememberRun(Base):
     id: Mapped[RowId]
     profile_id: Mapped[ProfileId]
     status: Mapped[str] = mapped_column(sa.Text)
-    request: Mapped[dict[str, Any] | None] = mapped_column(pg.JSONB)
-    result: Mapped[JsonObject]
+    # JSON as bytes: items are kept as they were sent, and jsonb takes no NUL character.
+    request: Mapped[bytes | None] = mapped_column(sa.LargeBinary)
+    result: Mapped[bytes] = mapped_column(sa.LargeBinary)
     created_at: Mapped[Timestamp]
     completed_at: Mapped[OptionalTimestamp]

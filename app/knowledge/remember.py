@@ -145,7 +145,7 @@ class RememberService:
         row = await self._row(scope.tenant, run_id)
         if row.status == "completed":
             return _view(row)
-        request = msgspec.json.decode(msgspec.json.encode(row.request), type=RunRequest)
+        request = msgspec.json.decode(row.request, type=RunRequest)
         result = _view(row)
         if row.status == "queued":
             result = await self._writes.run(
@@ -179,7 +179,7 @@ class RememberService:
     ) -> None:
         values = {
             "status": status,
-            "request": msgspec.json.decode(msgspec.json.encode(request)),
+            "request": msgspec.json.encode(request),
             "result": _stored(result),
         }
         statement = pg.insert(RememberRun).values(
@@ -333,12 +333,24 @@ def _is(unit: UnitOfWork, run_id: UUID) -> tuple[sa.ColumnElement[bool], ...]:
     )
 
 
-def _stored(result: RememberResult) -> dict[str, Any]:
-    kept: dict[str, Any] = msgspec.to_builtins(result)
-    return {name: kept[name] for name in ("evidence", "claims")}
+class _Kept(msgspec.Struct):
+    """What is stored of a result."""
+
+    evidence: list[BatchItem]
+    claims: list[ClaimOutcome]
+
+
+def _stored(result: RememberResult) -> bytes:
+    return msgspec.json.encode(_Kept(result.evidence, result.claims))
 
 
 def _view(row: sa.Row[Any]) -> RememberResult:
-    kept = {"run_id": row.id, "status": row.status, **row.result}
-    result = msgspec.json.decode(msgspec.json.encode(kept), type=RememberResult)
-    return msgspec.structs.replace(result, created_at=row.created_at, completed_at=row.completed_at)
+    kept = msgspec.json.decode(row.result, type=_Kept)
+    return RememberResult(
+        run_id=row.id,
+        status=row.status,
+        evidence=kept.evidence,
+        claims=kept.claims,
+        created_at=row.created_at,
+        completed_at=row.completed_at,
+    )

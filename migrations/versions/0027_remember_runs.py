@@ -5,7 +5,6 @@ Locks: SHARE ROW EXCLUSIVE on profiles for the foreign key, milliseconds.
 
 import sqlalchemy as sa
 from alembic import op
-from sqlalchemy.dialects import postgresql as pg
 
 from migrations.security import isolate
 
@@ -22,8 +21,8 @@ def upgrade() -> None:
         sa.Column("id", sa.UUID(), nullable=False),
         sa.Column("profile_id", sa.UUID(), nullable=False),
         sa.Column("status", sa.Text(), nullable=False),
-        sa.Column("request", pg.JSONB(), nullable=True),
-        sa.Column("result", pg.JSONB(), server_default=sa.text("'{}'::jsonb"), nullable=False),
+        sa.Column("request", sa.LargeBinary(), nullable=True),
+        sa.Column("result", sa.LargeBinary(), nullable=False),
         sa.Column("created_at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False),
         sa.Column("completed_at", sa.DateTime(timezone=True), nullable=True),
         sa.CheckConstraint(
