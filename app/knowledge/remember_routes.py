@@ -1,10 +1,11 @@
 """Routes of remember, import and the status of a run."""
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from litestar import Controller, Response, get, post
-from litestar.openapi.spec import OpenAPIMediaType, Operation, Reference, RequestBody, Schema
+from litestar.openapi.datastructures import ResponseSpec
+from litestar.openapi.spec import OpenAPIMediaType, Reference, RequestBody, Schema
 from litestar.openapi.spec.enums import OpenAPIType
 from litestar.params import FromPath
 
@@ -12,6 +13,7 @@ from app.http.bodies import JsonRequest
 from app.http.cursors import parse_id
 from app.http.guards import READ, WRITE
 from app.http.injection import Injected
+from app.http.openapi import ApiOperation
 from app.http.problems import PROBLEMS
 from app.knowledge.claim_routes import nothing, scope_of
 from app.knowledge.remember import LARGE_BYTES, LARGE_ITEMS
@@ -30,11 +32,12 @@ from app.tenancy.idempotency import IdempotentRequest
 
 
 @dataclass
-class RememberOperation(Operation):
+class RememberOperation(ApiOperation):
     """The routes read their bodies themselves, item by item; this is what a body holds."""
 
     def __post_init__(self) -> None:
         """Describe the body."""
+        super().__post_init__()
         evidence = Schema(
             type=OpenAPIType.ARRAY,
             items=Reference(ref="#/components/schemas/FragmentInput"),
@@ -70,6 +73,9 @@ class RememberOperation(Operation):
         )
 
 
+_ANSWERS: Final = {**PROBLEMS, 202: ResponseSpec(RememberResult, description="Queued; read its status")}
+
+
 class RememberController(Controller):
     """Evidence in, knowledge out."""
 
@@ -79,7 +85,7 @@ class RememberController(Controller):
     @post(
         "/remember",
         operation_id="remember",
-        responses=PROBLEMS,
+        responses=_ANSWERS,
         summary="Remember evidence and what it says",
         guards=[WRITE],
         status_code=200,
@@ -100,7 +106,7 @@ class RememberController(Controller):
     @post(
         "/import",
         operation_id="importMemories",
-        responses=PROBLEMS,
+        responses=_ANSWERS,
         summary="Import summarised documents",
         guards=[WRITE],
         status_code=200,
