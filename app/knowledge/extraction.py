@@ -293,7 +293,9 @@ def _objects(predicate: str, match: re.Match[str]) -> list[str]:
 
 def _list_cut(text: str) -> str:
     """As `_CUT`, but commas go on where the last item of the list is joined by a conjunction."""
-    listed = re.match(r"(?:[^,;]{1,60}, )+(?:[^,;]{1,60} )?(?:and|or) [^,;]+", text) or re.match(r"[^,;]+", text)
+    listed = re.match(r"(?:[^,;]{1,60}, )+(?:[^,;]{1,60} )?(?:and|or) [^,;]+", text) or re.match(
+        r"[^,;]+", text
+    )
     head = listed[0] if listed else text
     return re.split(
         r"(?i)\s*(?:;|\(|\b(?:because|although|though|but|while|when|where|which|so that|instead of|rather than|over|every|"
