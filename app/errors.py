@@ -125,3 +125,15 @@ def not_found(what: str) -> StrataError:
 def invalid(path: str, message: str) -> StrataError:
     """One invalid field."""
     return StrataError("validation_failed", f"{path} {message}", errors=(FieldError(path, message),))
+
+
+def first_failure(group: ExceptionGroup[Exception]) -> Exception:
+    """The first exception that a task group collected.
+
+    Task groups are caught with a plain ``except`` and this: what is raised inside ``except*`` comes out wrapped in a
+    group again on Python 3.11.2.
+    """
+    failure: Exception = group
+    while isinstance(failure, ExceptionGroup):
+        failure = failure.exceptions[0]
+    return failure

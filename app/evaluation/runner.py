@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
+from app.errors import first_failure
 from app.evaluation import artifacts, importing
 from app.evaluation.api import Api
 from app.evaluation.artifacts import RunConfig, RunDirectory, TraceLog
@@ -320,16 +321,9 @@ async def _ask_all(
             async with asyncio.TaskGroup() as group:
                 for _ in range(options.concurrency):
                     group.create_task(worker())
-        except* EvaluationError as failures:
-            raise _first(failures) from None
+        except ExceptionGroup as failures:
+            raise first_failure(failures) from None
         log.finish([traces[case.case_id] for case in judged.cases])
-
-
-def _first(failures: BaseExceptionGroup[EvaluationError]) -> EvaluationError:
-    failure: BaseException = failures
-    while isinstance(failure, BaseExceptionGroup):
-        failure = failure.exceptions[0]
-    return failure if isinstance(failure, EvaluationError) else EvaluationError(str(failure))
 
 
 class _Asker:

@@ -14,7 +14,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from app.db.unit_of_work import Database, Tenant
 from app.embeddings.errors import EmbedderUnavailable
 from app.embeddings.service import EmbeddingService
-from app.errors import StrataError
+from app.errors import StrataError, first_failure
 from app.indexing.models import Kind
 from app.indexing.service import IndexingService
 from app.knowledge.services import KnowledgeServices
@@ -323,18 +323,9 @@ async def _both(
         async with asyncio.TaskGroup() as group:
             first = group.create_task(_required("keyword", keyword))
             second = group.create_task(_required("semantic", semantic))
-    except* (StrataError, EmbedderUnavailable, SQLAlchemyError, OSError) as failures:
-        raise _first(failures) from None
+    except ExceptionGroup as failures:
+        raise first_failure(failures) from None
     return first.result(), second.result()
-
-
-def _first(failures: BaseExceptionGroup[Exception]) -> Exception:
-    failure: BaseException = failures
-    while isinstance(failure, BaseExceptionGroup):
-        failure = failure.exceptions[0]
-    if not isinstance(failure, Exception):
-        raise failure
-    return failure
 
 
 async def _required(name: str, branch: Coroutine[Any, Any, _Outcome]) -> _Outcome:

@@ -11,7 +11,7 @@ import pytest
 from tests.e2e.processes import PATIENCE, Member, Running, Stage, wait_until
 from tests.support import servers_of
 
-ROWS = 4_000
+ROWS = 15_000
 
 
 def command(stage: Stage, *arguments: str, code: int = 0, **settings: object) -> str:

@@ -13,7 +13,7 @@ import msgspec
 from app.cli.access import MemoryAccess
 from app.cli.importing.sources import Item, Refused, Skipped, SourceFile, read_file
 from app.cli.output import CommandError
-from app.errors import StrataError
+from app.errors import StrataError, first_failure
 from app.memory.service import Stored
 
 MAX_BATCH_BYTES: Final = 4 * 1024 * 1024
@@ -109,8 +109,8 @@ class Import:
                 while batch := await asyncio.to_thread(self._next_batch):
                     await slots.acquire()
                     group.create_task(store(batch))
-        except* (StrataError, CommandError) as failures:
-            raise failures.exceptions[0] from None
+        except ExceptionGroup as failures:
+            raise first_failure(failures) from None
         return self.summary
 
     def _read(self, files: Iterable[SourceFile | Skipped]) -> Iterator[Item | Refused | Skipped]:
