@@ -141,8 +141,9 @@ class Stage:
         environment |= {f"STRATA_{n.upper()}": str(v) for n, v in configured.items() if v is not None}
         output_file = self.directory / f"process-{uuid4().hex}.log"
         with output_file.open("wb") as output:
+            # A shell that runs the tests in the background lets its children ignore Ctrl-C; a terminal's do not.
             process = subprocess.Popen(
-                [str(STRATA), *arguments],
+                ["env", "--default-signal=INT", str(STRATA), *arguments],
                 env=environment,
                 cwd=self.directory,
                 stdin=subprocess.DEVNULL,
