@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
 from uuid import UUID
 
 import msgspec
@@ -14,7 +13,6 @@ from app.db.unit_of_work import Statement, UnitOfWork
 from app.indexing.entries import CollectionTotals, IndexEntry
 from app.indexing.models import (
     CollectionStatistic,
-    EmbeddingSpace,
     Kind,
     LexemeStatistic,
     SearchDocument,
@@ -199,19 +197,3 @@ async def read_placement(unit: UnitOfWork, space_id: int) -> int | None:
         VectorPlacement.space_id == space_id,
     )
     return (await unit.execute(statement)).scalar_one_or_none()
-
-
-async def find_space(connection: Any, key: str, dimension: int) -> sa.Row[Any] | None:
-    """Embedding space of a descriptor; a global row."""
-    statement = sa.select(*EmbeddingSpace.__table__.c).where(
-        EmbeddingSpace.key == key, EmbeddingSpace.dimension == dimension
-    )
-    row: sa.Row[Any] | None = (await connection.execute(statement)).one_or_none()
-    return row
-
-
-async def get_space(connection: Any, space_id: int) -> sa.Row[Any] | None:
-    """Embedding space by its number."""
-    statement = sa.select(*EmbeddingSpace.__table__.c).where(EmbeddingSpace.id == space_id)
-    row: sa.Row[Any] | None = (await connection.execute(statement)).one_or_none()
-    return row
