@@ -44,3 +44,8 @@ class CollectionTotals:
     def average_length(self) -> float:
         """Mean document length in tokens; 1 for an empty collection, so that it can be divided by."""
         return self.tokens / self.documents if self.documents and self.tokens else 1.0
+
+    @property
+    def windows(self) -> float:
+        """Mean number of windows of a memory, 1 or more."""
+        return max(1.0, self.vectors / self.documents) if self.documents else 1.0

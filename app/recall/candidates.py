@@ -89,8 +89,19 @@ def fuse_by_evidence(
     keyword: KeywordOutcome,
     semantic: Neighbours,
     letters_per_token: float | None,
+    *,
+    depth: int,
 ) -> tuple[list[Candidate], dict[str, float | str]]:
-    """The fusion of ``strata-v1``; also tells why the branches weigh what they do."""
+    """The fusion of ``strata-v1``; also tells why the branches weigh what they do.
+
+    Args:
+        policy: Holds the constants.
+        pool: What both branches found.
+        keyword: The keyword branch.
+        semantic: The semantic branch.
+        letters_per_token: See `fusion.FusionSignals`.
+        depth: Candidates that each branch was asked for.
+    """
     members = pool.members
     weights = [weight.weight for weight in keyword.weights]
     total = sum(weights)
@@ -99,6 +110,8 @@ def fuse_by_evidence(
         terms=tuple(fusion.QueryTerm(weight.weight, weight.documents) for weight in keyword.weights),
         semantic_mean=semantic.mean,
         semantic_deviation=semantic.deviation,
+        windows=keyword.totals.windows,
+        keyword_floor=keyword.hits[-1].score if len(keyword.hits) >= depth else 0.0,
         letters_per_token=letters_per_token,
         k1=policy.k1,
     )
@@ -110,7 +123,7 @@ def fuse_by_evidence(
         )
         for ref in members
     ]
-    fused = fusion.fuse(candidates, signals)
+    fused = fusion.fuse(candidates, signals, policy.fusion)
     merged = [
         _candidate(pool, ref, score.score)._replace(
             semantic_evidence=score.semantic_evidence,

@@ -100,7 +100,9 @@ class RecallService:
         fusion: dict[str, float | str] = {"rule": "reciprocal rank", "k": policy.rrf_k}
         if policy.adaptive_fusion:
             letters = self._embeddings.token_statistics(request.query).letters_per_token
-            candidates, fusion = fuse_by_evidence(policy, pool, keyword, semantic, letters)
+            candidates, fusion = fuse_by_evidence(
+                policy, pool, keyword, semantic, letters, depth=question.depth
+            )
         else:
             candidates = fuse_by_rank(policy, pool)
         gate = ranking.index_gate(policy, parsed, question.analyzed, keyword, pool)

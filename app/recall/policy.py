@@ -7,6 +7,7 @@ from app.errors import invalid
 from app.recall.abstention import AbstentionLimits
 from app.recall.bm25 import Caps
 from app.recall.evidence import Scaling
+from app.recall.fusion import FusionConstants
 
 Diversity = Literal["collapse", "mmr", "none"]
 
@@ -26,6 +27,7 @@ class RankingPolicy:
         drop_question_words: Search by the words that say what is asked for, where there are any.
         adaptive_b: Set BM25's length normalisation by the profile's mean length instead of ``b``.
         adaptive_fusion: Weigh the branches by what the query tells of their worth; else plain RRF.
+        fusion: Constants of that fusion.
         rrf_k: Constant of reciprocal rank fusion.
         k1: BM25 term saturation.
         b: BM25 length normalisation.
@@ -63,6 +65,7 @@ class RankingPolicy:
     drop_question_words: bool = False
     adaptive_b: bool = False
     adaptive_fusion: bool = False
+    fusion: FusionConstants = field(default_factory=FusionConstants)
     rrf_k: int = 60
     k1: float = 1.2
     b: float = 0.75

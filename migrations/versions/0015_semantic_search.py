@@ -108,7 +108,7 @@ BEGIN
         '  SELECT min(v.embedding <=> $4) AS distance FROM public.vectors v'
         '  WHERE %1$s AND v.graph IN (0, %2$s) AND v.ref_id IN (SELECT c.id FROM chosen c) GROUP BY v.ref_id) '
         'SELECT avg(distance) AS mean, stddev_pop(distance) AS deviation FROM compared',
-        mine, coalesce(placed, 0), CASE WHEN documents <= 1000 THEN 1000 ELSE 250 END)
+        mine, coalesce(placed, 0), CASE WHEN documents <= 256 THEN 256 ELSE 128 END)
     INTO spread
     USING team, profile, wanted_kind, question, valid_time, known_time, source_types, wanted_labels, result_limit;
 

@@ -14,6 +14,7 @@ from app.recall.fusion import (
     FusionConstants,
     FusionSignals,
     QueryTerm,
+    best_of_surprise,
     fuse,
     letters_per_token,
     normal_surprise,
@@ -92,6 +93,27 @@ class TestNormalSurprise:
         assert 0 <= normal_surprise(z) <= normal_surprise(z + step) < math.inf
 
 
+class TestBestOfSurprise:
+    @given(st.floats(-50, 50))
+    def test_one_window_is_the_normal_case(self, z):
+        assert best_of_surprise(z, 1.0) == normal_surprise(z)
+
+    @pytest.mark.parametrize(
+        ("count", "z", "nats"),
+        # By numerical integration of scipy's normal distribution.
+        [(10.0, 3.0, 5.33128), (10.0, 4.5, 8.83097), (2.0, 0.0, 0.712024), (1.3, 2.0, 3.71907)],
+    )
+    def test_values(self, count, z, nats):
+        assert best_of_surprise(z, count) == pytest.approx(nats, abs=2e-4)
+
+    def test_more_windows_have_more_chances(self):
+        assert best_of_surprise(5.0, 1) > best_of_surprise(5.0, 2) > best_of_surprise(5.0, 20)
+
+    @given(st.floats(-1e6, 1e6), st.floats(0, 1e3), st.floats(1, 500))
+    def test_finite_positive_and_rising(self, z, step, count):
+        assert 0 <= best_of_surprise(z, count) <= best_of_surprise(z + step, count) + 1e-9 < math.inf
+
+
 class TestReadability:
     @pytest.mark.parametrize(
         ("letters", "expected"), [(None, 1.0), (0.3, 0.0), (1.5, 0.0), (2.25, 0.5), (3.0, 1.0), (4.8, 1.0)]
@@ -146,13 +168,20 @@ class TestWeights:
         assert fuse(hit, rare).scores[0].keyword_evidence > 5
         assert fuse(hit, common).scores[0].keyword_evidence < 4
 
-    def test_lead_is_measured_over_the_tenth(self):
+    def test_lead_is_measured_over_the_fifth(self):
         crowd = [FusionCandidate(keyword=0.5) for _ in range(20)]
         ahead = fuse([FusionCandidate(keyword=5.0, coverage=1.0), *crowd], SIGNALS)
         evidence = [fused.keyword_evidence for fused in ahead.scores]
-        assert ahead.explanation["keyword_lead"] == pytest.approx(evidence[0] - evidence[1] - math.log(10))
+        assert ahead.explanation["keyword_lead"] == pytest.approx(evidence[0] - evidence[1] - math.log(5))
         among_many = fuse([FusionCandidate(keyword=5.0) for _ in range(10)], SIGNALS)
         assert among_many.explanation["keyword_lead"] == 0.0
+
+    def test_a_full_list_tells_apart_only_what_it_names(self):
+        found = [FusionCandidate(semantic=0.5), FusionCandidate(semantic=0.5, keyword=0.9)]
+        credited = fuse(found, replace(SIGNALS, keyword_floor=0.9))
+        assert credited.scores[0].keyword_evidence == credited.scores[1].keyword_evidence > 0
+        exhausted = fuse(found, SIGNALS)
+        assert exhausted.scores[0].keyword_evidence == 0
 
     def test_coverage_of_the_best_keyword_hit(self):
         fused = fuse(
