@@ -34,7 +34,7 @@ from app.settings import Settings, load_settings
 from app.tenancy.admin_routes import AdminController
 from app.tenancy.audit import Actor
 from app.tenancy.authentication import Caller
-from app.tenancy.routes import AuditController, KeyController, ProfileController
+from app.tenancy.routes import AuditController, KeyController, ProfileController, TeamController
 
 _log = structlog.get_logger()
 
@@ -101,6 +101,7 @@ def create_app(
                 path="/",
                 route_handlers=[
                     AdminController,
+                    TeamController,
                     ProfileController,
                     KeyController,
                     AuditController,

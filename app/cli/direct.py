@@ -77,6 +77,7 @@ class DirectMemory:
             space_id=self._profile.embedding_space_id,
             text_search_config=self._profile.text_search_config,
             request=request,
+            pinned_policy=self._profile.ranking_policy,
         )
         return _object(result)
 

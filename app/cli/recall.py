@@ -12,7 +12,8 @@ from app.cli.output import fail, out, print_json, print_table
 from app.cli.text import age, content_of, memory_of, number, snippet
 from app.errors import StrataError
 from app.http.bodies import decode_item
-from app.recall.schemas import PolicyName, RecallInput
+from app.http.fields import PolicyName
+from app.recall.schemas import RecallInput
 
 _SNIPPET = 160
 
@@ -31,7 +32,9 @@ def recall(
         datetime | None,
         typer.Option(parser=instant, metavar="TIME", help="Only what was recorded by this time"),
     ] = None,
-    policy: Annotated[PolicyName | None, typer.Option(help="Ranking policy")] = None,
+    policy: Annotated[
+        PolicyName | None, typer.Option(help="Ranking policy", show_default="the team's")
+    ] = None,
     explain: Annotated[
         bool, typer.Option("--explain", help="Show why each result stands where it stands")
     ] = False,

@@ -6,6 +6,7 @@ import typer
 
 from app.cli.output import out, print_json, print_table
 from app.cli.session import OPERATOR, with_services
+from app.http.fields import PolicyName
 from app.services import Services
 from app.tenancy.schemas import TeamChange, TeamView
 
@@ -35,8 +36,17 @@ def list_all(as_json: Json = False) -> None:
         print_json(page.items)
         return
     print_table(
-        ["team", "name", "status", "created"],
-        [[str(t.team_id), t.name, t.status, f"{t.created_at:%Y-%m-%d %H:%M}"] for t in page.items],
+        ["team", "name", "status", "ranking policy", "created"],
+        [
+            [
+                str(t.team_id),
+                t.name,
+                t.status,
+                t.ranking_policy or "the default",
+                f"{t.created_at:%Y-%m-%d %H:%M}",
+            ]
+            for t in page.items
+        ],
     )
 
 
@@ -53,12 +63,33 @@ def activate(team: Annotated[str, typer.Argument(help="Name or id")]) -> None:
 
 
 def _set_status(team: str, status: Literal["active", "archived"]) -> None:
+    changed = _change(team, TeamChange(status=status))
+    out.print(f"{changed.name} is {changed.status}", highlight=False)
+
+
+@commands.command("pin-policy")
+def pin_policy(
+    team: Annotated[str, typer.Argument(help="Name or id")],
+    policy: Annotated[PolicyName, typer.Argument(help="Ranking policy")],
+) -> None:
+    """Rank the team's recalls by this policy wherever a request names none."""
+    changed = _change(team, TeamChange(ranking_policy=policy))
+    out.print(f"{changed.name} is ranked by {changed.ranking_policy}", highlight=False)
+
+
+@commands.command("unpin-policy")
+def unpin_policy(team: Annotated[str, typer.Argument(help="Name or id")]) -> None:
+    """Rank the team's recalls by the service's default again."""
+    changed = _change(team, TeamChange(ranking_policy=None))
+    out.print(f"{changed.name} is ranked by the default", highlight=False)
+
+
+def _change(team: str, change: TeamChange) -> TeamView:
     async def use(services: Services) -> TeamView:
         found = await services.tenancy.find_team(team)
-        return await services.tenancy.change_team(OPERATOR, found.team_id, TeamChange(status=status))
+        return await services.tenancy.change_team(OPERATOR, found.team_id, change)
 
-    changed = with_services(use)
-    out.print(f"{changed.name} is {changed.status}", highlight=False)
+    return with_services(use)
 
 
 @commands.command()

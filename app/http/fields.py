@@ -1,7 +1,7 @@
 """Field types of request bodies: one definition a rule, so that every route refuses the same input alike."""
 
 from datetime import UTC, datetime
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
 from msgspec import Meta
@@ -35,6 +35,8 @@ Labels = Annotated[list[Label], Meta(max_length=20)]
 IdempotencyKey = Annotated[str, Meta(min_length=1, max_length=128, pattern=TEXT_PATTERN)]
 Instant = Annotated[datetime, Meta(tz=True)]
 Limit = Annotated[int, Meta(ge=1, le=50)]
+# The policies that recall knows, by name; a test holds the two against each other.
+PolicyName = Literal["strata-v1", "documented-v1"]
 
 
 def in_utc(value: datetime, path: str) -> datetime:

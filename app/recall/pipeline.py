@@ -27,7 +27,7 @@ from app.recall.adjustments import Passage
 from app.recall.branches import KeywordOutcome
 from app.recall.candidates import Candidate, Pool, fuse_by_evidence, fuse_by_rank
 from app.recall.gating import Gate
-from app.recall.policy import RankingPolicy, get_policy
+from app.recall.policy import RankingPolicy, chosen_policy
 from app.recall.ranking import Parsed
 from app.recall.repository import Filters, Neighbours, SemanticQuery, read_vectors
 from app.recall.schemas import Hit, RecallInput, RecallResult
@@ -36,6 +36,8 @@ from app.recall.statements import TypedMemories, TypedSearch, typed_hit
 from app.recall.typed_ranking import RankedTyped
 
 _Outcome = TypeVar("_Outcome")
+# Named in ``degraded`` when this version does not know the policy that the team has pinned.
+PINNED_POLICY = "pinned_policy"
 _log = structlog.get_logger()
 
 
@@ -70,16 +72,29 @@ class RecallService:
         self._typed = None if knowledge is None else TypedMemories(database, fragments, knowledge)
 
     async def recall(
-        self, tenant: Tenant, *, space_id: int, text_search_config: str, request: RecallInput
+        self,
+        tenant: Tenant,
+        *,
+        space_id: int,
+        text_search_config: str,
+        request: RecallInput,
+        pinned_policy: str | None = None,
     ) -> RecallResult:
         """Ranked memories for a question.
+
+        Args:
+            tenant: Whose.
+            space_id: The team's embedding space.
+            text_search_config: The profile's.
+            request: The question.
+            pinned_policy: The team's ranking policy, for a request that names none.
 
         Raises:
             StrataError: a required branch failed (503), the policy is unknown, or the team's space is another one.
             EmbedderUnavailable: the question could not be embedded.
         """
         self._indexing.check_space(space_id)
-        policy = get_policy(request.policy)
+        policy, pin_kept = chosen_policy(request.policy, pinned_policy)
         parsed = ranking.parse(policy, request.query)
         question = _Question(
             tenant=tenant,
@@ -150,7 +165,7 @@ class RecallService:
             unmatched_anchors=[
                 anchor for anchor in ranked.unmatched if not any(anchor in item.anchors for item in typed)
             ],
-            degraded=degraded,
+            degraded=degraded if pin_kept else [*degraded, PINNED_POLICY],
             abstained=verdict.abstained,
             explain=told,
         )

@@ -133,6 +133,20 @@ POLICIES: Final = {policy.name: policy for policy in (STRATA_V1, DOCUMENTED_V1)}
 DEFAULT_POLICY: Final = STRATA_V1.name
 
 
+def chosen_policy(named: str | None, pinned: str | None) -> tuple[RankingPolicy, bool]:
+    """The policy of a request, and whether the team's pin could be kept.
+
+    Args:
+        named: What the request says; it goes first.
+        pinned: What the team says; a name that this version does not know gives way to the default.
+
+    Raises:
+        StrataError: ``validation_failed`` for a request's unknown name.
+    """
+    kept = pinned is None or pinned in POLICIES
+    return get_policy(named or (pinned if kept else None)), kept or named is not None
+
+
 def get_policy(name: str | None) -> RankingPolicy:
     """Policy by name; the default for ``None``.
 

@@ -7,7 +7,7 @@ from app.http.guards import READ
 from app.http.injection import Injected
 from app.http.problems import PROBLEMS
 from app.recall.assembly import assembled, request_of
-from app.recall.policy import DEFAULT_POLICY, POLICIES
+from app.recall.policy import POLICIES, chosen_policy
 from app.recall.schemas import ContextInput, ContextResult, PolicyList, PolicyView, RecallInput, RecallResult
 from app.services import Services
 from app.tenancy.authentication import Caller
@@ -35,6 +35,7 @@ class RecallController(Controller):
             caller.tenant,
             space_id=caller.embedding_space_id,
             text_search_config=caller.text_search_config,
+            pinned_policy=caller.ranking_policy,
             request=data,
         )
 
@@ -54,6 +55,7 @@ class RecallController(Controller):
             caller.tenant,
             space_id=caller.embedding_space_id,
             text_search_config=caller.text_search_config,
+            pinned_policy=caller.ranking_policy,
             request=request_of(data),
         )
         return assembled(data, found)
@@ -68,13 +70,14 @@ class PolicyController(Controller):
     @get(
         operation_id="listRecallPolicies", responses=PROBLEMS, summary="List ranking policies", guards=[READ]
     )
-    async def policies(self) -> PolicyList:
+    async def policies(self, caller: Injected[Caller]) -> PolicyList:
         """Every policy with all of its switches and weights."""
+        default, _ = chosen_policy(None, caller.ranking_policy)
         return PolicyList(
             items=[
                 PolicyView(
                     name=policy.name,
-                    default=policy.name == DEFAULT_POLICY,
+                    default=policy.name == default.name,
                     summary=policy.summary,
                     settings=policy.description,
                 )

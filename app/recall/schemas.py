@@ -1,17 +1,15 @@
 """Request and response bodies of recall."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 from uuid import UUID
 
 import msgspec
 from msgspec import Meta
 
-from app.http.fields import Instant, Label, Limit, QueryText
+from app.http.fields import Instant, Label, Limit, PolicyName, QueryText
 from app.knowledge.schemas import ClaimView, FactView
 from app.memory.schemas import FragmentView, SourceType
 from app.recall.policy import Diversity
-
-PolicyName = Literal["strata-v1", "documented-v1"]
 
 
 class RecallInput(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
@@ -108,7 +106,7 @@ class ContextResult(msgspec.Struct, kw_only=True):
 
 
 class PolicyView(msgspec.Struct, kw_only=True):
-    """A ranking policy with every switch and weight."""
+    """A ranking policy with every switch and weight; ``default`` for the one that ranks when a request names none."""
 
     name: str
     default: bool

@@ -14,7 +14,7 @@ from app.tenancy import keys
 
 _FIND = (
     "SELECT digest, revoked_at, expires_at, team_status, profile_status, key_profile_id, team_id, key_id, scopes,"
-    " embedding_space_id, text_search_config FROM find_caller(%s, %s)"
+    " embedding_space_id, text_search_config, ranking_policy FROM find_caller(%s, %s)"
 )
 
 
@@ -32,11 +32,12 @@ class _Found(NamedTuple):
     scopes: list[str]
     embedding_space_id: int
     text_search_config: str | None
+    ranking_policy: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """An authenticated API key and the profile that the request names, if any."""
+    """An authenticated API key and the profile that the request names, if any; ``ranking_policy`` is the team's pin."""
 
     team_id: UUID
     key_id: UUID
@@ -45,6 +46,7 @@ class Caller:
     embedding_space_id: int
     profile_id: UUID | None = None
     text_search_config: str = "english"
+    ranking_policy: str | None = None
 
     @property
     def tenant(self) -> Tenant:
@@ -91,6 +93,7 @@ class Authentication:
             embedding_space_id=row.embedding_space_id,
             profile_id=profile_id,
             text_search_config=row.text_search_config or "english",
+            ranking_policy=row.ranking_policy,
         )
 
     async def _find(self, key: str, profile_id: UUID | None) -> _Found:

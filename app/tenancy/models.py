@@ -27,6 +27,7 @@ class Team(Base):
     name: Mapped[str] = mapped_column(sa.Text)
     status: Mapped[str] = mapped_column(sa.Text, server_default="active")
     embedding_space_id: Mapped[int] = mapped_column(sa.SmallInteger)
+    ranking_policy: Mapped[str | None] = mapped_column(sa.Text)
     created_at: Mapped[Timestamp]
     updated_at: Mapped[Timestamp]
 

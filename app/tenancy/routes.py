@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from litestar import Controller, delete, get, post
+from litestar import Controller, delete, get, patch, post
 from litestar.params import FromPath, JSONBody, QueryParameter
 
 from app.http.cursors import MAX_PAGE, Page, decode_cursor, parse_id
@@ -20,10 +20,37 @@ from app.tenancy.schemas import (
     KeyView,
     ProfileInput,
     ProfileView,
+    TeamSettings,
+    TeamView,
 )
 
 PageLimit = Annotated[int, QueryParameter(ge=1, le=MAX_PAGE, description="Items of a page")]
 Cursor = Annotated[str | None, QueryParameter(max_length=64, description="next_cursor of the page before")]
+
+
+class TeamController(Controller):
+    """The caller's own team."""
+
+    path = "/v1/team"
+    tags = ("team",)
+
+    @get(operation_id="getTeam", responses=PROBLEMS, summary="Read the team", guards=[TEAM_READ])
+    async def read(self, services: Injected[Services], caller: Injected[Caller]) -> TeamView:
+        """The key's team with its settings."""
+        return await services.tenancy.get_team(caller.team_id)
+
+    @patch(
+        operation_id="changeTeam", responses=PROBLEMS, summary="Change the team's settings", guards=[ADMIN]
+    )
+    async def change(
+        self,
+        services: Injected[Services],
+        caller: Injected[Caller],
+        actor: Injected[Actor],
+        data: JSONBody[TeamSettings],
+    ) -> TeamView:
+        """Settings that are not sent stay as they are."""
+        return await services.tenancy.change_team(actor, caller.team_id, data)
 
 
 class ProfileController(Controller):

@@ -7,7 +7,7 @@ from uuid import UUID
 import msgspec
 from msgspec import Meta
 
-from app.http.fields import Description, Instant, Name
+from app.http.fields import Description, Instant, Name, PolicyName
 
 Scope = Literal["memory:read", "memory:write", "feedback:write", "admin"]
 Scopes = Annotated[list[Scope], Meta(min_length=1, max_length=4)]
@@ -19,19 +19,29 @@ class TeamInput(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     name: Name
 
 
-class TeamChange(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
-    """What may change of a team."""
+class TeamSettings(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """What a team decides for itself.
+
+    ``ranking_policy`` ranks every recall that names no policy; null unpins it, and the service's default holds.
+    """
+
+    ranking_policy: PolicyName | msgspec.UnsetType | None = msgspec.UNSET
+
+
+class TeamChange(TeamSettings, forbid_unknown_fields=True, kw_only=True):
+    """What the operator may change of a team."""
 
     name: Name | msgspec.UnsetType = msgspec.UNSET
     status: Literal["active", "archived"] | msgspec.UnsetType = msgspec.UNSET
 
 
 class TeamView(msgspec.Struct, kw_only=True):
-    """A team."""
+    """A team; ``ranking_policy`` is null where it has pinned none."""
 
     team_id: UUID
     name: str
     status: str
+    ranking_policy: str | None
     created_at: datetime
     updated_at: datetime
 

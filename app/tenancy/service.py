@@ -27,8 +27,8 @@ from app.tenancy.schemas import (
     KeyView,
     ProfileInput,
     ProfileView,
-    TeamChange,
     TeamCreated,
+    TeamSettings,
     TeamView,
 )
 
@@ -43,6 +43,7 @@ class LocatedProfile:
     tenant: Tenant
     embedding_space_id: int
     text_search_config: str
+    ranking_policy: str | None = None
 
 
 class TenancyService:
@@ -107,8 +108,8 @@ class TenancyService:
             raise not_found("team")
         return view_of(TeamView, row)
 
-    async def change_team(self, actor: Actor, team_id: UUID, change: TeamChange) -> TeamView:
-        """Rename, archive or reactivate a team; an archived team's keys are refused.
+    async def change_team(self, actor: Actor, team_id: UUID, change: TeamSettings) -> TeamView:
+        """Change a team's settings, and for the operator its name and status; an archived team's keys are refused.
 
         Raises:
             StrataError: ``not_found``, ``name_taken``.
@@ -122,7 +123,8 @@ class TenancyService:
             row = await repository.update_team(unit, **values)
             if row is None:
                 raise not_found("team")
-            await audit.record(unit, actor, "team.change", "team", team_id, fields=sorted(values))
+            pinned = {name: value for name, value in values.items() if name == "ranking_policy"}
+            await audit.record(unit, actor, "team.change", "team", team_id, fields=sorted(values), **pinned)
             return view_of(TeamView, row)
 
     async def delete_team(self, actor: Actor, team_id: UUID) -> None:
@@ -190,7 +192,9 @@ class TenancyService:
                 profile = await repository.get_profile(unit, profile_id)
                 team = None if profile is None else await repository.get_team(unit)
             if profile is not None and team is not None:
-                return LocatedProfile(tenant, team.embedding_space_id, profile.text_search_config)
+                return LocatedProfile(
+                    tenant, team.embedding_space_id, profile.text_search_config, team.ranking_policy
+                )
         raise not_found("profile")
 
     async def get_profile(self, tenant: Tenant) -> ProfileView:

@@ -22,6 +22,8 @@ def upgrade() -> None:
         sa.Column("name", sa.Text(), nullable=False),
         sa.Column("status", sa.Text(), server_default="active", nullable=False),
         sa.Column("embedding_space_id", sa.SmallInteger(), nullable=False),
+        # The names of policies belong to the application: a new one needs no revision.
+        sa.Column("ranking_policy", sa.Text(), nullable=True),
         sa.Column("created_at", sa.DateTime(timezone=True), server_default=sa.func.now(), nullable=False),
         sa.Column("updated_at", sa.DateTime(timezone=True), server_default=sa.func.now(), nullable=False),
         sa.CheckConstraint("status IN ('active', 'archived')", name=op.f("teams_status_check")),

@@ -21,7 +21,8 @@ FIND_CALLER = """
 CREATE FUNCTION find_caller(wanted_prefix text, wanted_profile uuid)
 RETURNS TABLE (
     team_id uuid, key_id uuid, digest bytea, scopes text[], key_profile_id uuid, expires_at timestamptz,
-    revoked_at timestamptz, team_status text, embedding_space_id smallint, profile_status text, text_search_config text
+    revoked_at timestamptz, team_status text, embedding_space_id smallint, profile_status text, text_search_config text,
+    ranking_policy text
 )
 LANGUAGE plpgsql SECURITY INVOKER SET search_path = pg_catalog, pg_temp
 AS $function$
@@ -33,7 +34,7 @@ BEGIN
         PERFORM set_config('strata.team_id', found.team_id::text, true);
         RETURN QUERY
             SELECT found.team_id, found.id, found.digest, found.scopes, found.profile_id, found.expires_at,
-                   found.revoked_at, t.status, t.embedding_space_id, p.status, p.text_search_config
+                   found.revoked_at, t.status, t.embedding_space_id, p.status, p.text_search_config, t.ranking_policy
             FROM public.teams t
             LEFT JOIN public.profiles p ON p.team_id = t.team_id AND p.id = wanted_profile
             WHERE t.team_id = found.team_id;

@@ -50,6 +50,8 @@ ROUTES = (
     Route("listProfiles", "GET", "/v1/profiles", READ),
     Route("getProfile", "GET", _PROFILE, READ),
     Route("deleteProfile", "DELETE", _PROFILE, ADMIN, 204, whole_team=True),
+    Route("getTeam", "GET", "/v1/team", READ),
+    Route("changeTeam", "PATCH", "/v1/team", ADMIN, 200, {"ranking_policy": None}, whole_team=True),
     Route("createKey", "POST", "/v1/keys", ADMIN, 201, {"name": "key"}, whole_team=True),
     Route("listKeys", "GET", "/v1/keys", ADMIN, whole_team=True),
     Route("rotateKey", "POST", "/v1/keys/{key_id}/rotate", ADMIN, 201, {}, whole_team=True),
