@@ -61,15 +61,25 @@ CODES: Final[dict[str, ErrorCode]] = {
     "unsupported_media_type": ErrorCode(415, "Not JSON", "Send `Content-Type: application/json`."),
     "malformed_json": ErrorCode(422, "Malformed JSON", "Send one JSON value, in UTF-8."),
     "validation_failed": ErrorCode(422, "Invalid request", "Mend the fields listed under `errors`."),
+    "self_supersession": ErrorCode(
+        422, "A fact cannot supersede itself", "Name another active fact of the profile in `by`."
+    ),
     "predicate_not_policed": ErrorCode(
         422, "Predicate without a policy", "Use a listed predicate, or add a policy for this one."
+    ),
+    "unsupported_policy": ErrorCode(
+        422, "Unknown kind of policy", "Use single_current, multi_valued, versioned or append_only."
     ),
     "rate_limited": ErrorCode(429, "Too many requests", "Repeat after the time in Retry-After."),
     "internal_error": ErrorCode(500, "Internal error", "Report it with the request id."),
     "verifier_malformed_response": ErrorCode(
         502, "The verifier's answer is malformed", "Repeat it; check the model if it persists."
     ),
-    "verifier_unavailable": ErrorCode(503, "Verifier unavailable", "Repeat after the time in Retry-After."),
+    "verifier_provider": ErrorCode(
+        503,
+        "The verifier's server failed",
+        "Repeat after the time in Retry-After; check the server if it persists.",
+    ),
     "verifier_rate_limit": ErrorCode(429, "The verifier is busy", "Repeat after the time in Retry-After."),
     "verifier_timeout": ErrorCode(504, "The verifier took too long", "Repeat after the time in Retry-After."),
     "database_unavailable": ErrorCode(503, "Database unavailable", "Repeat after the time in Retry-After."),

@@ -84,7 +84,7 @@ class ChatClient:
         """Answer of the model as ``kind``.
 
         Raises:
-            StrataError: ``verifier_timeout``, ``verifier_rate_limit``, ``verifier_unavailable`` after the last
+            StrataError: ``verifier_timeout``, ``verifier_rate_limit``, ``verifier_provider`` after the last
                 attempt, or ``verifier_malformed_response``.
         """
         body = msgspec.json.encode(
@@ -123,14 +123,12 @@ class ChatClient:
         except httpx.TransportError as error:
             kind = type(error).__name__
             raise _WorthRetryingError(
-                StrataError(
-                    "verifier_unavailable", f"the chat server cannot be reached ({kind})", retry_after=5
-                )
+                StrataError("verifier_provider", f"the chat server cannot be reached ({kind})", retry_after=5)
             ) from None
         status = response.status_code
         if status == HTTPStatus.OK:
             return response.content
-        code = "verifier_rate_limit" if status == HTTPStatus.TOO_MANY_REQUESTS else "verifier_unavailable"
+        code = "verifier_rate_limit" if status == HTTPStatus.TOO_MANY_REQUESTS else "verifier_provider"
         refusal = StrataError(code, f"the chat server answers {status}", retry_after=5)
         if status in _RETRIED:
             wanted = response.headers.get("Retry-After", "")

@@ -11,7 +11,7 @@ from app.http.fields import OPTIONAL_TEXT_PATTERN
 from app.http.guards import ADMIN, READ, TEAM_READ, WRITE
 from app.http.injection import Injected
 from app.http.problems import PROBLEMS
-from app.knowledge.promotions import Refused
+from app.knowledge.decisions import Refused
 from app.knowledge.schemas import (
     PREDICATE_PATTERN,
     ClaimCreated,

@@ -256,6 +256,19 @@ async def resolve_conflicts(unit: UnitOfWork, claim_id: UUID, decision: str) -> 
     )
 
 
+async def end_conflicts_with(unit: UnitOfWork, fact_id: UUID) -> None:
+    """Close the open conflicts with a fact that stands no longer; nobody decided them."""
+    await unit.execute(
+        sa.update(ClaimConflict)
+        .where(
+            *_mine(ClaimConflict, unit),
+            ClaimConflict.fact_id == fact_id,
+            ClaimConflict.resolved_at.is_(None),
+        )
+        .values(resolved_at=sa.func.now())
+    )
+
+
 async def disputing(unit: UnitOfWork, fact_ids: Sequence[UUID], limit: int) -> list[UUID]:
     """Disputed claims that conflict with one of the facts, oldest first."""
     statement = (

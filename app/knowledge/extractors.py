@@ -62,7 +62,7 @@ class Extractor(Protocol):
         """Claims in the order of the text.
 
         Raises:
-            StrataError: ``verifier_unavailable``, ``verifier_timeout``, ``verifier_rate_limit`` or
+            StrataError: ``verifier_provider``, ``verifier_timeout``, ``verifier_rate_limit`` or
                 ``verifier_malformed_response``.
         """
 

@@ -3,7 +3,7 @@
 from typing import Annotated
 
 from litestar import Controller, get, post
-from litestar.params import FromPath, FromQuery, QueryParameter
+from litestar.params import FromPath, FromQuery, JSONBody, QueryParameter
 
 from app.errors import invalid
 from app.http.cursors import Page, decode_cursor, parse_id
@@ -12,7 +12,7 @@ from app.http.injection import Injected
 from app.http.parameters import asked_time
 from app.http.problems import PROBLEMS
 from app.knowledge.claim_routes import PredicateFilter, SubjectFilter, accepted, nothing, scope_of
-from app.knowledge.schemas import FactHistory, FactStatus, FactView, Trace
+from app.knowledge.schemas import FactHistory, FactStatus, FactView, SupersedeInput, Trace
 from app.services import Services
 from app.tenancy.audit import Actor
 from app.tenancy.authentication import Caller
@@ -77,10 +77,23 @@ class FactController(Controller):
         guards=[READ],
     )
     async def history(
-        self, services: Injected[Services], caller: Injected[Caller], fact_id: FromPath[str]
+        self,
+        services: Injected[Services],
+        caller: Injected[Caller],
+        fact_id: FromPath[str],
+        valid_at: AskedTime = None,
+        known_at: AskedTime = None,
     ) -> FactHistory:
-        """A fact with every version of it, oldest first."""
-        return await services.knowledge.facts.history(caller.tenant, parse_id(fact_id, "fact_id"))
+        """A fact as it stands with its versions, oldest first.
+
+        ``known_at`` leaves out what was learnt later, ``valid_at`` the versions that do not say that it held then.
+        """
+        return await services.knowledge.facts.history(
+            caller.tenant,
+            parse_id(fact_id, "fact_id"),
+            valid_at=asked_time(valid_at, "valid_at"),
+            known_at=asked_time(known_at, "known_at"),
+        )
 
     @post(
         "/{fact_id:str}/revalidate",
@@ -99,13 +112,13 @@ class FactController(Controller):
     ) -> FactView:
         """Make a fact that lost its support active again, if its claims are supported by now."""
         wanted, scope = parse_id(fact_id, "fact_id"), scope_of(caller, actor)
-        promotions = services.knowledge.promotions
+        changes = services.knowledge.fact_changes
         outcome = await services.writes.run(
             caller.tenant,
             None,
             object,
-            prepare=lambda: promotions.prepare_fact(scope, wanted),
-            store=lambda unit, prepared: promotions.revalidate(unit, scope, prepared),
+            prepare=lambda: changes.prepare(scope, wanted),
+            store=lambda unit, prepared: changes.revalidate(unit, scope, prepared),
         )
         return accepted(outcome, FactView)
 
@@ -131,7 +144,34 @@ class FactController(Controller):
             None,
             FactView,
             prepare=nothing,
-            store=lambda unit, _: services.knowledge.promotions.retract_fact(unit, scope, wanted),
+            store=lambda unit, _: services.knowledge.fact_changes.retract(unit, scope, wanted),
+        )
+
+    @post(
+        "/{fact_id:str}/supersede",
+        operation_id="supersedeFact",
+        responses=PROBLEMS,
+        summary="Supersede a fact",
+        guards=[WRITE],
+        status_code=200,
+    )
+    async def supersede(
+        self,
+        services: Injected[Services],
+        caller: Injected[Caller],
+        actor: Injected[Actor],
+        fact_id: FromPath[str],
+        data: JSONBody[SupersedeInput],
+    ) -> FactView:
+        """Let an active fact take another's place, as when one of several values has become another."""
+        wanted, scope = parse_id(fact_id, "fact_id"), scope_of(caller, actor)
+        changes = services.knowledge.fact_changes
+        return await services.writes.run(
+            caller.tenant,
+            None,
+            FactView,
+            prepare=nothing,
+            store=lambda unit, _: changes.supersede(unit, scope, wanted, data),
         )
 
 

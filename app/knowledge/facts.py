@@ -2,16 +2,18 @@
 
 from collections.abc import Collection, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 from app.db.unit_of_work import Database, Tenant, UnitOfWork
 from app.http.cursors import Page, page_of
 from app.knowledge import claims_repository, facts_repository, views
+from app.knowledge.decisions import fact_not_found
 from app.knowledge.facts_repository import FactPage
-from app.knowledge.promotions import fact_not_found
 from app.knowledge.schemas import Clarification, FactHistory, FactView, Triple
 from app.knowledge.statements import StatementText, sentence_of, term_key
+
+_SETTLED: Final = "What it conflicted with is no longer believed."
 
 
 class FactService:
@@ -32,15 +34,19 @@ class FactService:
             raise fact_not_found()
         return views.fact_view(rows[0])
 
-    async def history(self, tenant: Tenant, fact_id: UUID) -> FactHistory:
-        """A fact with every version of it.
+    async def history(
+        self, tenant: Tenant, fact_id: UUID, *, valid_at: datetime | None, known_at: datetime | None
+    ) -> FactHistory:
+        """A fact as it stands, and its versions: those known by a time, those that say it held at a time.
 
         Raises:
             StrataError: ``fact_not_found``.
         """
         async with self._database.tenant(tenant) as unit:
             rows = await facts_repository.get_facts(unit, [fact_id])
-            versions = await facts_repository.list_versions(unit, fact_id)
+            versions = await facts_repository.list_versions(
+                unit, fact_id, valid_at=valid_at, known_at=known_at
+            )
         if not rows:
             raise fact_not_found()
         return FactHistory(
@@ -126,7 +132,8 @@ def _clarification(claim: Any, facts: Sequence[Any]) -> Clarification:
         others = "; ".join(sentence_of(StatementText.of(row)) for row in facts)
         question = f"Which is so: {sentence_of(said)}, or {others}?"
     else:
-        question = f"Is it so: {sentence_of(said)}? Its evidence contradicts it."
+        why = "Its evidence contradicts it." if claim["verdict"] == "contradicted" else _SETTLED
+        question = f"Is it so: {sentence_of(said)}? {why}"
     return Clarification(
         id=f"clarify:{claim['id']}",
         type="memory_conflict",

@@ -46,7 +46,7 @@ async def instant(unit: UnitOfWork) -> datetime:
 
 
 async def lock_standing(unit: UnitOfWork, predicate: str, subject_key: str) -> Rows:
-    """Facts of a subject and predicate that are active or wait for revalidation, locked."""
+    """Facts of a subject and predicate that are active, or were until they lost their support; locked."""
     statement = (
         sa.select(*_FACT)
         .where(
@@ -54,6 +54,7 @@ async def lock_standing(unit: UnitOfWork, predicate: str, subject_key: str) -> R
             Fact.predicate == predicate,
             Fact.subject_key == subject_key,
             Fact.status.in_(("active", "needs_revalidation")),
+            Fact.superseded_by.is_(None),
         )
         .order_by(Fact.id)
         .with_for_update()
@@ -180,6 +181,14 @@ async def support_of(unit: UnitOfWork, fact_ids: Sequence[UUID]) -> dict[UUID, S
     return {row.fact_id: Support(row.sources, row.quality) for row in await unit.execute(statement)}
 
 
+def _held(columns: Any, at: datetime) -> tuple[sa.ColumnElement[bool], ...]:
+    """Whether a validity, half-open, covers a time."""
+    return (
+        sa.or_(columns.valid_from.is_(None), columns.valid_from <= at),
+        sa.or_(columns.valid_to.is_(None), columns.valid_to > at),
+    )
+
+
 async def get_facts(unit: UnitOfWork, ids: Sequence[UUID]) -> Rows:
     """Facts by id, in the order of their ids."""
     statement = sa.select(*_FACT).where(*_mine(Fact, unit), Fact.id.in_(ids)).order_by(Fact.id)
@@ -205,13 +214,19 @@ async def superseded_by(unit: UnitOfWork, fact_id: UUID, limit: int) -> Rows:
     return (await unit.execute(statement)).mappings().all()
 
 
-async def list_versions(unit: UnitOfWork, fact_id: UUID) -> Rows:
-    """Versions of a fact, oldest first."""
+async def list_versions(
+    unit: UnitOfWork, fact_id: UUID, *, valid_at: datetime | None, known_at: datetime | None
+) -> Rows:
+    """Versions of a fact, oldest first: those known by a time, those that say it held at a time."""
     statement = (
         sa.select(*FactVersion.__table__.c)
         .where(*_mine(FactVersion, unit), FactVersion.fact_id == fact_id)
         .order_by(FactVersion.version)
     )
+    if known_at is not None:
+        statement = statement.where(FactVersion.recorded_at <= known_at)
+    if valid_at is not None:
+        statement = statement.where(*_held(FactVersion, valid_at))
     return (await unit.execute(statement)).mappings().all()
 
 
@@ -231,31 +246,33 @@ async def list_facts_as_of(
     A superseded fact still holds for the time before it was superseded; a retracted one, or one that waits for
     revalidation, holds for none. Without ``valid_at``: the facts that were active at ``known_at``.
     """
-    versions = sa.select(*FactVersion.__table__.c).where(*_mine(FactVersion, unit))
+    versions = sa.select(*FactVersion.__table__.c).where(
+        *_mine(FactVersion, unit), FactVersion.fact_id == Fact.id
+    )
     if known_at is not None:
         versions = versions.where(FactVersion.recorded_at <= known_at)
-    latest = (
-        versions.ext(pg.distinct_on(FactVersion.fact_id))
-        .order_by(FactVersion.fact_id, FactVersion.version.desc())
-        .subquery("believed")
-    )
-    columns = [
-        latest.c[column.name].label(column.name) if column.name in _VERSIONED else column for column in _FACT
-    ]
-    statement = (
-        sa.select(*columns)
-        .join(latest, sa.and_(latest.c.team_id == Fact.team_id, latest.c.fact_id == Fact.id))
-        .where(*_mine(Fact, unit))
-    )
+    latest = versions.order_by(FactVersion.version.desc()).limit(1).lateral("believed")
+    columns = [_as_believed(column, latest, known_at).label(column.name) for column in _FACT]
+    statement = sa.select(*columns).select_from(Fact).join(latest, sa.true()).where(*_mine(Fact, unit))
     if valid_at is None:
         statement = statement.where(latest.c.status == "active")
     else:
-        statement = statement.where(
-            latest.c.status.in_(("active", "superseded")),
-            sa.or_(latest.c.valid_from.is_(None), latest.c.valid_from <= valid_at),
-            sa.or_(latest.c.valid_to.is_(None), latest.c.valid_to > valid_at),
-        )
+        statement = statement.where(latest.c.status.in_(("active", "superseded")), *_held(latest.c, valid_at))
     return await _page(unit, statement, page)
+
+
+def _as_believed(column: Any, latest: Any, known_at: datetime | None) -> sa.ColumnElement[Any]:
+    """A column of a fact as it was believed: what has become of the fact since then was not known."""
+    if column.name in _VERSIONED:
+        believed: sa.ColumnElement[Any] = latest.c[column.name]
+        return believed
+    if column.name in ("superseded_by", "recorded_to"):
+        return sa.case((latest.c.status == "superseded", column))
+    if column.name == "retracted_at":
+        return sa.null()
+    if column.name == "last_confirmed_at" and known_at is not None:
+        return sa.case((column <= known_at, column))
+    return sa.cast(column, column.type)
 
 
 async def _page(unit: UnitOfWork, statement: sa.Select[Any], page: FactPage) -> Rows:

@@ -8,7 +8,7 @@ from uuid import UUID
 from app.db.unit_of_work import Database, Tenant, UnitOfWork
 from app.knowledge import claims_repository, facts_repository, views
 from app.knowledge.claims import claim_not_found
-from app.knowledge.promotions import fact_not_found
+from app.knowledge.decisions import fact_not_found
 from app.knowledge.schemas import ClaimView, Edge, RelatedView, Trace, Triple
 from app.knowledge.statements import StatementText
 from app.memory.service import FragmentService
@@ -62,7 +62,8 @@ class LineageService:
                 raise fact_not_found()
             fact = rows[0]
             behind = await facts_repository.claims_behind(unit, fact_id, max_related + 1)
-            claims = await _claims(unit, behind)
+            origin_id = fact["promoted_from_claim_id"]
+            claims = await _claims(unit, list(dict.fromkeys([origin_id, *behind])))
             for claim in claims.values():
                 collected.edges.append(Edge(relation="promotes_to", source=claim.id, target=fact_id))
             if fact["superseded_by"] is not None:
@@ -77,7 +78,7 @@ class LineageService:
             pairs = await claims_repository.conflicts_of(unit, fact_id=fact_id)
             for claim_row in await claims_repository.get_claims(unit, [claim for claim, _ in pairs]):
                 collected.add("contradicted_by_claim", "claim", claim_row, claim_row["id"], fact_id)
-        origin = claims.get(fact["promoted_from_claim_id"])
+        origin = claims.get(origin_id)
         listed = list(claims.values())
         return await self._trace(
             tenant,

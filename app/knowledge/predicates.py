@@ -7,7 +7,7 @@ from sqlalchemy.dialects import postgresql as pg
 from app.db.unit_of_work import Database, Tenant, UnitOfWork
 from app.errors import StrataError
 from app.knowledge.models import StoredPolicy
-from app.knowledge.policies import BUILT_IN, PredicatePolicy
+from app.knowledge.policies import BUILT_IN, KINDS, PredicatePolicy
 from app.knowledge.schemas import PolicyInput, PolicyList, PolicyView
 from app.tenancy import audit
 from app.tenancy.audit import Actor
@@ -35,8 +35,10 @@ class PredicateService:
         """Add a policy; it never changes afterwards, since facts rest on it.
 
         Raises:
-            StrataError: ``conflict``: the predicate has a policy already.
+            StrataError: ``unsupported_policy`` for an unknown kind, ``conflict``: the predicate has a policy already.
         """
+        if data.kind not in KINDS:
+            raise StrataError("unsupported_policy", f"kind must be one of {', '.join(KINDS)}")
         values = msgspec.structs.asdict(data)
         async with self._database.tenant(Tenant(tenant.team_id)) as unit:
             statement = (

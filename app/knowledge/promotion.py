@@ -3,16 +3,17 @@
 Gates deny by default and each failure is told. What a claim meets behind them:
 
 * nothing, or facts about other values: it becomes an active fact;
-* the same statement: that fact is confirmed (one that waits for revalidation becomes active again);
+* the same statement over a time that overlaps: that fact is confirmed (one that waits for revalidation becomes
+  active again);
 * a statement that excludes it, over a time that overlaps: the one with the higher truth score stands; within
   ``COMPARABLE`` of each other a person decides;
-* such a statement over an earlier time: the claim succeeds it; over a later time: the claim is kept as past.
+* either over an earlier time: the claim succeeds it; over a later time: the claim is kept as past.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final, Literal
+from typing import Any, Final, Literal
 from uuid import UUID
 
 from app.knowledge.policies import PredicatePolicy
@@ -73,6 +74,11 @@ class Standing:
     truth_score: float
     valid_from: datetime | None
     valid_to: datetime | None
+
+    @classmethod
+    def of(cls, row: Any) -> "Standing":
+        """Fact of a row's columns by name."""
+        return cls(**{name: row[name] for name in cls.__dataclass_fields__})
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,9 +143,6 @@ def relation(policy: PredicatePolicy, claim: Candidate, fact: Standing) -> Relat
     if policy.kind == "append_only":
         return "unrelated"
     same_object = term_key(claim.object) == term_key(fact.object)
-    same_polarity = claim.polarity == fact.polarity
-    if same_object and same_polarity:
-        return "same"
     both_affirmed = claim.polarity == fact.polarity == "+"
     if not same_object and not (policy.kind in ONE_VALUE and both_affirmed):
         return "unrelated"
@@ -147,6 +150,8 @@ def relation(policy: PredicatePolicy, claim: Candidate, fact: Standing) -> Relat
         return "succeeds"
     if claim.valid_to is not None and fact.valid_from is not None and claim.valid_to <= fact.valid_from:
         return "precedes"
+    if same_object and claim.polarity == fact.polarity:
+        return "same"
     return "succeeds" if policy.kind == "versioned" else "excludes"
 
 
@@ -157,13 +162,20 @@ class Decision:
     Attributes:
         action: ``create`` an active fact; create it as ``past``; ``confirm`` the fact of the same statement;
             ``reject`` the claim as weaker; ``dispute`` it.
-        facts: The fact to confirm, or those that reject or dispute the claim.
+        facts: The fact to confirm, those that reject or dispute the claim, or the later one that makes it past.
         superseded: Facts that give way.
     """
 
     action: Literal["create", "past", "confirm", "reject", "dispute"]
     facts: tuple[UUID, ...] = ()
     superseded: tuple[UUID, ...] = ()
+
+
+def rivals(policy: PredicatePolicy, claim: Candidate, facts: Sequence[Standing]) -> tuple[UUID, ...]:
+    """Active facts that cannot be so if the claim is."""
+    return tuple(
+        fact.id for fact in facts if fact.status == "active" and relation(policy, claim, fact) == "excludes"
+    )
 
 
 def decide(
@@ -173,8 +185,8 @@ def decide(
     by_relation: dict[str, list[Standing]] = {}
     for fact in facts:
         by_relation.setdefault(relation(policy, claim, fact), []).append(fact)
-    rivals = by_relation.get("excludes", [])
-    active = [fact for fact in rivals if fact.status == "active"]
+    excluded = by_relation.get("excludes", [])
+    active = [fact for fact in excluded if fact.status == "active"]
     score = truth_score(policy, claim)
     if active and not accepted:
         if any(score < fact.truth_score - COMPARABLE for fact in active):
@@ -183,13 +195,14 @@ def decide(
         comparable = tuple(fact.id for fact in active if score <= fact.truth_score + COMPARABLE)
         if comparable:
             return Decision("dispute", comparable)
-    superseded = tuple(fact.id for fact in (*rivals, *by_relation.get("succeeds", [])))
+    superseded = tuple(fact.id for fact in (*excluded, *by_relation.get("succeeds", [])))
+    later = tuple(fact.id for fact in by_relation.get("precedes", []) if fact.status == "active")
     if same := by_relation.get("same"):
         confirmed = min(same, key=lambda fact: (fact.status != "active", fact.id))
-        return Decision("confirm", (confirmed.id,), superseded)
-    if any(fact.status == "active" for fact in by_relation.get("precedes", [])):
-        return Decision("past", (), superseded)
-    return Decision("create", (), superseded)
+        # A fact that waits is not revived beside an active one of a later time: one place, one active fact.
+        if confirmed.status == "active" or not later:
+            return Decision("confirm", (confirmed.id,), superseded)
+    return Decision("past" if later else "create", later, superseded)
 
 
 def closed_validity(

@@ -1,4 +1,4 @@
-"""Use cases that make, confirm, supersede and revive facts; each decides under locks, in one transaction."""
+"""Use cases that make facts out of claims, or refuse to; each decides under locks, in one transaction."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,18 +10,20 @@ import sqlalchemy as sa
 from uuid_utils.compat import uuid7
 
 from app.db.unit_of_work import Database, UnitOfWork
-from app.errors import FieldError, StrataError, not_found
+from app.errors import StrataError
 from app.indexing.models import Kind
 from app.knowledge import claims_repository, facts_repository, promotion, views
 from app.knowledge.claims import claim_not_found, claim_text
+from app.knowledge.decisions import Prepared, Refused
+from app.knowledge.fact_changes import supersede_fact
 from app.knowledge.index import KnowledgeIndex, Vectors
 from app.knowledge.policies import PredicatePolicy
 from app.knowledge.predicates import policy_of
-from app.knowledge.promotion import Candidate, Decision, Refusal, Standing
+from app.knowledge.promotion import Candidate, Decision, Standing
 from app.knowledge.schemas import ConfirmInput, ConfirmResult, FactView, PromotionResult
 from app.knowledge.scope import Scope
-from app.knowledge.statements import StatementText
-from app.knowledge.support import NO_SUPPORT, active_verdict, claim_support
+from app.knowledge.support import active_verdict, claim_support
+from app.memory.preparation import CLASSIFICATION_ORDERS
 from app.tenancy import audit
 
 _COPIED: Final = (
@@ -30,44 +32,6 @@ _COPIED: Final = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Prepared:
-    """A claim or fact that is to be decided about, and the vectors of its statement."""
-
-    id: UUID
-    vectors: Vectors
-
-
-@dataclass(frozen=True, slots=True)
-class Refused:
-    """A claim that was not promoted: the problem code, why, and what that made of the claim.
-
-    An outcome, not an exception: ``rejected_weaker`` and ``comparable_disputed`` change the claim, and the change is
-    to be committed.
-    """
-
-    code: str
-    claim_id: UUID
-    claim_status: str
-    reasons: tuple[Refusal, ...] = ()
-    facts: tuple[UUID, ...] = ()
-
-    def error(self) -> StrataError:
-        """The problem that the caller is answered with."""
-        errors = [FieldError(reason.gate, reason.message) for reason in self.reasons]
-        errors += [FieldError("fact", str(fact)) for fact in self.facts]
-        detail = (
-            "; ".join(f"{reason.gate} {reason.message}" for reason in self.reasons) or _DETAILS[self.code]
-        )
-        return StrataError(self.code, detail, errors=tuple(errors))
-
-
-_DETAILS: Final = {
-    "rejected_weaker": "an active fact that excludes this claim has a higher truth score; the claim is rejected",
-    "comparable_disputed": "an active fact that excludes this claim is about as well founded; the claim is disputed"
-    " until somebody confirms one of them",
-    "gate_rejected": "a gate refuses the claim",
-}
 _STATE_OF: Final = {"reject": ("rejected", "rejected_weaker"), "dispute": ("disputed", "comparable_disputed")}
 
 
@@ -86,7 +50,7 @@ class _Case:
 
 
 class PromotionService:
-    """Promotes and confirms claims, retracts and revalidates facts."""
+    """Promotes claims, and settles their disputes."""
 
     def __init__(self, database: Database, index: KnowledgeIndex) -> None:
         self._database = database
@@ -117,7 +81,7 @@ class PromotionService:
             return await _known(unit, claim)
         if claim["status"] != "validated":
             raise StrataError("needs_claim_validated", f"the claim is {claim['status']}, not validated")
-        return await self._decided(unit, scope, claim, prepared.vectors, accepted=False)
+        return await self._decided(unit, scope, claim, prepared.vectors)
 
     async def confirm(
         self, unit: UnitOfWork, scope: Scope, prepared: Prepared, data: ConfirmInput
@@ -132,13 +96,14 @@ class PromotionService:
         claim = await _locked_claim(unit, prepared.id)
         if claim["status"] != "disputed":
             raise StrataError("conflict", f"the claim is {claim['status']}, not disputed")
+        await facts_repository.lock_key(unit, claim["predicate"], claim["subject_key"])
         conflicts = [fact for _, fact in await claims_repository.open_conflicts(unit, [claim["id"]])]
         if data.conflicting_facts is not None and set(data.conflicting_facts) != set(conflicts):
             raise StrataError(
                 "conflict", "other facts conflict with the claim by now; read them and decide again"
             )
         if data.decision == "accept_claim":
-            outcome = await self._decided(unit, scope, claim, prepared.vectors, accepted=True)
+            outcome = await self._decided(unit, scope, claim, prepared.vectors, accepted_over=conflicts)
             if isinstance(outcome, Refused):
                 return outcome
             await claims_repository.resolve_conflicts(unit, claim["id"], data.decision)
@@ -166,8 +131,15 @@ class PromotionService:
         )
 
     async def _decided(
-        self, unit: UnitOfWork, scope: Scope, claim: sa.RowMapping, vectors: Vectors, *, accepted: bool
+        self,
+        unit: UnitOfWork,
+        scope: Scope,
+        claim: sa.RowMapping,
+        vectors: Vectors,
+        *,
+        accepted_over: Sequence[UUID] | None = None,
     ) -> PromotionResult | Refused:
+        """Decide by the rules; ``accepted_over``: somebody has preferred the claim over these facts."""
         policy = await policy_of(unit, claim["predicate"])
         evidence = await claims_repository.get_evidence(unit, [claim["id"]])
         candidate = _candidate(claim, evidence)
@@ -176,7 +148,14 @@ class PromotionService:
         await facts_repository.lock_key(unit, claim["predicate"], claim["subject_key"])
         facts = await facts_repository.lock_standing(unit, claim["predicate"], claim["subject_key"])
         case = _Case(claim, candidate, policy, facts)
-        decision = promotion.decide(policy, candidate, [_standing(row) for row in facts], accepted=accepted)
+        standing = [Standing.of(row) for row in facts]
+        if accepted_over is not None:
+            rivals = promotion.rivals(policy, candidate, standing)
+            if unseen := tuple(ref for ref in rivals if ref not in accepted_over):
+                await claims_repository.add_conflicts(unit, claim["id"], unseen)
+                return Refused("conflict", claim["id"], claim["status"], facts=unseen)
+        accepted = accepted_over is not None
+        decision = promotion.decide(policy, candidate, standing, accepted=accepted)
         if decision.action in _STATE_OF:
             return await self._turned_down(unit, scope, case, decision)
         return await self._let_through(unit, scope, case, decision, vectors)
@@ -200,14 +179,18 @@ class PromotionService:
         # First away with the old, then in with the new: the unique index allows no moment with both.
         for row in case.facts:
             if row["id"] in decision.superseded:
-                await self._supersede(unit, scope, row, fact_id, case.claim, at)
+                await claims_repository.add_conflicts(unit, case.claim["id"], [row["id"]])
+                await claims_repository.resolve_conflicts(unit, case.claim["id"], "accept_claim")
+                begins = case.claim["valid_from"]
+                await supersede_fact(unit, scope, self._index, row, fact_id, begins, at)
         if decision.action == "confirm":
             outcome = "confirmed"
             [row] = [row for row in case.facts if row["id"] == fact_id]
             await self._reaffirm(unit, scope, row, case, vectors, at)
         else:
             outcome = "promoted" if decision.action == "create" else "past"
-            await self._create(unit, scope, case, fact_id, vectors, at, active=decision.action == "create")
+            later = decision.facts[0] if decision.action == "past" else None
+            await self._create(unit, scope, case, fact_id, vectors, at, later=later)
         await facts_repository.support_fact(unit, fact_id, case.claim["id"])
         await claims_repository.update_claim(unit, case.claim["id"], status="superseded", fact_id=fact_id)
         await self._index.remove(unit, case.claim["id"])
@@ -238,9 +221,12 @@ class PromotionService:
         vectors: Vectors,
         at: datetime,
         *,
-        active: bool,
+        later: UUID | None,
     ) -> None:
+        """Make the fact; ``later``: the active fact of a later time that makes it a past one."""
         claim = case.claim
+        active = later is None
+        early = claim["recorded_at"] < claim["created_at"]
         first = not await facts_repository.has_facts(unit, claim["predicate"], claim["subject_key"])
         values = {
             **{name: claim[name] for name in _COPIED},
@@ -250,9 +236,11 @@ class PromotionService:
             "status": "active" if active else "superseded",
             "authority_state": "authoritative",
             "truth_score": case.score,
-            # Knowledge of an earlier time can be told only where nothing was believed before.
-            "recorded_at": min(at, claim["recorded_at"]) if first else at,
+            # A fact is believed from its promotion on. What a claim says about an earlier time of knowledge, as an
+            # import does, can be told only where nothing was believed before.
+            "recorded_at": claim["recorded_at"] if first and early else at,
             "recorded_to": None,
+            "superseded_by": later,
             "promoted_from_claim_id": claim["id"],
         }
         if not await facts_repository.insert_fact(unit, values, at):
@@ -273,6 +261,10 @@ class PromotionService:
             "last_confirmed_at": at,
             "truth_score": max(fact["truth_score"], case.score),
             "source_quality": max(fact["source_quality"], case.claim["source_quality"]),
+            **{
+                name: max(fact[name], case.claim[name], key=order.index)
+                for name, order in CLASSIFICATION_ORDERS.items()
+            },
         }
         revived = fact["status"] != "active"
         if revived:
@@ -282,116 +274,6 @@ class PromotionService:
         )
         if revived:
             await self._index.add(unit, Kind.FACT, fact, vectors, scope.text_search_config)
-
-    async def _supersede(  # noqa: PLR0917 - one step of a decision
-        self,
-        unit: UnitOfWork,
-        scope: Scope,
-        fact: sa.RowMapping,
-        successor: UUID,
-        claim: sa.RowMapping,
-        at: datetime,
-    ) -> None:
-        end = promotion.closed_validity(fact["valid_from"], fact["valid_to"], claim["valid_from"], at)
-        await facts_repository.change_fact(
-            unit,
-            fact,
-            "superseded",
-            at,
-            status="superseded",
-            superseded_by=successor,
-            valid_to=end,
-            recorded_to=max(at, fact["recorded_at"]),
-        )
-        await claims_repository.add_conflicts(unit, claim["id"], [fact["id"]])
-        await claims_repository.resolve_conflicts(unit, claim["id"], "accept_claim")
-        await self._index.remove(unit, fact["id"])
-        await audit.record(unit, scope.actor, "fact.supersede", "fact", fact["id"], by=str(successor))
-
-    async def prepare_fact(self, scope: Scope, fact_id: UUID) -> Prepared:
-        """Embed the statement of a fact; holds no connection meanwhile.
-
-        Raises:
-            StrataError: ``fact_not_found``, ``embedding_space_mismatch``.
-            EmbedderUnavailable: the statement could not be embedded.
-        """
-        self._index.check_space(scope.space_id)
-        async with self._database.tenant(scope.tenant) as unit:
-            rows = await facts_repository.get_facts(unit, [fact_id])
-        if not rows:
-            raise fact_not_found()
-        return Prepared(fact_id, await self._index.embed(StatementText.of(rows[0])))
-
-    async def revalidate(self, unit: UnitOfWork, scope: Scope, prepared: Prepared) -> FactView | Refused:
-        """Make a fact that waits for revalidation active again, if its support passes by now.
-
-        Raises:
-            StrataError: ``fact_not_found``, ``conflict`` for any other state or when an active fact excludes it.
-        """
-        found = await facts_repository.get_facts(unit, [prepared.id])
-        if not found:
-            raise fact_not_found()
-        claims = await facts_repository.claims_behind(unit, prepared.id)
-        await claims_repository.lock_evidence_of(unit, claims)
-        await claims_repository.lock_claims(unit, claims)
-        await facts_repository.lock_key(unit, found[0]["predicate"], found[0]["subject_key"])
-        standing = await facts_repository.lock_standing(unit, found[0]["predicate"], found[0]["subject_key"])
-        by_id = {row["id"]: row for row in standing}
-        fact = by_id.get(prepared.id)
-        if fact is None or fact["status"] != "needs_revalidation":
-            raise StrataError("conflict", "the fact does not wait for revalidation")
-        policy = await policy_of(unit, fact["predicate"])
-        support = (await facts_repository.support_of(unit, [fact["id"]])).get(fact["id"], NO_SUPPORT)
-        if not support.passes(policy):
-            return Refused(
-                "gate_rejected",
-                fact["promoted_from_claim_id"],
-                "superseded",
-                (support_refusal(policy, support),),
-            )
-        if any(_excludes(policy, fact, row) for row in standing if row["status"] == "active"):
-            raise StrataError("conflict", "an active fact excludes this one")
-        at = await facts_repository.instant(unit)
-        await facts_repository.change_fact(
-            unit, fact, "revalidated", at, status="active", last_confirmed_at=at
-        )
-        await self._index.add(unit, Kind.FACT, fact, prepared.vectors, scope.text_search_config)
-        await audit.record(unit, scope.actor, "fact.revalidate", "fact", fact["id"])
-        [stored] = await facts_repository.get_facts(unit, [fact["id"]])
-        return views.fact_view(stored)
-
-    async def retract_fact(self, unit: UnitOfWork, scope: Scope, fact_id: UUID) -> FactView:
-        """Withdraw a fact: its history stays, and it is never recalled again. Repeating it changes nothing.
-
-        Raises:
-            StrataError: ``fact_not_found``, ``conflict`` for a superseded fact.
-        """
-        rows = await facts_repository.lock_facts(unit, [fact_id])
-        if not rows:
-            raise fact_not_found()
-        fact = rows[0]
-        if fact["status"] == "superseded":
-            raise StrataError("conflict", "a superseded fact is past already")
-        if fact["status"] != "retracted":
-            at = await facts_repository.instant(unit)
-            ends = max(at, fact["recorded_at"])
-            await facts_repository.change_fact(
-                unit, fact, "retracted", at, status="retracted", retracted_at=at, recorded_to=ends
-            )
-            await self._index.remove(unit, fact_id)
-            await audit.record(unit, scope.actor, "fact.retract", "fact", fact_id)
-        [stored] = await facts_repository.get_facts(unit, [fact_id])
-        return views.fact_view(stored)
-
-
-def fact_not_found() -> StrataError:
-    """No such fact, or another profile's."""
-    return StrataError("fact_not_found", not_found("fact").detail)
-
-
-def support_refusal(policy: PredicatePolicy, support: promotion.Support) -> Refusal:
-    """The refusal of the support gate."""
-    return Refusal("support", promotion.support_message(policy, support))
 
 
 async def _locked_claim(unit: UnitOfWork, claim_id: UUID) -> sa.RowMapping:
@@ -433,23 +315,3 @@ def _candidate(claim: sa.RowMapping, evidence: Sequence[sa.RowMapping]) -> Candi
     return Candidate(
         **{name: claim[name] for name in names}, verdict=active_verdict(evidence), support=support
     )
-
-
-def _standing(fact: sa.RowMapping) -> Standing:
-    return Standing(**{name: fact[name] for name in Standing.__dataclass_fields__})
-
-
-def _excludes(policy: PredicatePolicy, fact: sa.RowMapping, other: sa.RowMapping) -> bool:
-    """Whether two facts of one subject and predicate cannot both be active."""
-    as_claim = Candidate(
-        **{
-            name: fact[name]
-            for name in ("subject", "predicate", "object", "polarity", "valid_from", "valid_to")
-        },
-        modality="assertion",
-        verdict="entailed",
-        extract_conf=0,
-        resolution_conf=0,
-        support=NO_SUPPORT,
-    )
-    return promotion.relation(policy, as_claim, _standing(other)) != "unrelated"

@@ -18,9 +18,10 @@ from app.embeddings.errors import EmbedderUnavailable
 from app.errors import CODES, FieldError, StrataError, invalid, not_found
 from app.http.bodies import decode_raw
 from app.knowledge.claims import ClaimService
+from app.knowledge.decisions import Refused
 from app.knowledge.extractors import Extractor, Found
 from app.knowledge.models import RememberRun
-from app.knowledge.promotions import PromotionService, Refused
+from app.knowledge.promotions import PromotionService
 from app.knowledge.remember_schemas import (
     ClaimOutcome,
     ImportedEvidence,
@@ -131,7 +132,8 @@ class RememberService:
         async with self._database.tenant(scope.tenant) as unit:
             await unit.execute(
                 sa.update(RememberRun)
-                .where(*_is(unit, result.run_id))
+                # Who completes a run first has told its outcome; a repetition under way changes nothing.
+                .where(*_is(unit, result.run_id), RememberRun.status != "completed")
                 .values(status="completed", request=None, result=_stored(result), completed_at=sa.func.now())
             )
         return await self.get(scope.tenant, result.run_id)
@@ -234,10 +236,12 @@ class RememberService:
                 outcomes.append(_failed(None, [position], "extracted", error))
                 continue
             for read in found:
+                claim = _claim_of(read, fragments[position])
+                if isinstance(claim, StrataError):
+                    outcomes.append(_failed(None, [position], "extracted", claim))
+                    continue
                 base = ClaimOutcome(index=None, evidence=[position], origin="extracted", outcome="candidate")
-                outcomes.append(
-                    await self._worked(scope, request, base, _claim_of(read, fragments[position]))
-                )
+                outcomes.append(await self._worked(scope, request, base, claim))
         return outcomes
 
     async def _worked(
@@ -302,8 +306,10 @@ def _evidence(request: RunRequest) -> Sequence[RememberedEvidence | ImportedEvid
     return [decode_raw(raw, kind, f"evidence[{index}]") for index, raw in enumerate(request.evidence)]
 
 
-def _claim_of(read: Found, fragment_id: UUID) -> ClaimInput:
-    return ClaimInput(**read.fields, evidence=[read.cited(fragment_id, None)])
+def _claim_of(read: Found, fragment_id: UUID) -> ClaimInput | StrataError:
+    """What was read as a claim's body, held to the same limits as one that was sent."""
+    body = ClaimInput(**read.fields, evidence=[read.cited(fragment_id, None)])
+    return decode_raw(msgspec.Raw(msgspec.json.encode(body)), ClaimInput, "claim")
 
 
 def _note(outcome: ClaimOutcome, error: StrataError | EmbedderUnavailable) -> None:

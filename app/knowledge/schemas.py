@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Meta
 
 from app.http.fields import TEXT_PATTERN, IdempotencyKey, Instant, Labels, Source
+from app.knowledge.policies import KINDS
 from app.memory.schemas import Classification, FragmentView
 
 PREDICATE_PATTERN = "^[a-z][a-z0-9_]*$"
@@ -18,7 +19,8 @@ Confidence = Annotated[float, Meta(ge=0, le=1)]
 Offset = Annotated[int, Meta(ge=0, le=65_536)]
 Modality = Literal["assertion", "question", "proposal", "speculation", "quoted"]
 Polarity = Literal["+", "-"]
-PolicyKind = Literal["single_current", "multi_valued", "versioned", "append_only"]
+# Checked by the service, so that an unknown kind is told by a code of its own.
+PolicyKind = Annotated[str, Meta(max_length=64, extra_json_schema={"enum": list(KINDS)})]
 ClaimStatus = Literal["candidate", "validated", "disputed", "rejected", "superseded"]
 FactStatus = Literal["active", "superseded", "retracted", "needs_revalidation"]
 Decision = Literal["accept_claim", "keep_existing", "reject_claim"]
@@ -168,7 +170,7 @@ class FactVersionView(msgspec.Struct, kw_only=True):
 
 
 class FactHistory(msgspec.Struct, kw_only=True):
-    """A fact and every version of it, oldest first."""
+    """A fact and its versions, oldest first."""
 
     fact: FactView
     versions: list[FactVersionView]
@@ -193,6 +195,13 @@ class ConfirmInput(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
 
     decision: Decision
     conflicting_facts: Annotated[list[UUID], Meta(max_length=100)] | None = None
+
+
+class SupersedeInput(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """The active fact that takes another's place; ``valid_to``: when that one ended, if not where ``by`` begins."""
+
+    by: UUID
+    valid_to: Instant | None = None
 
 
 class ConfirmResult(msgspec.Struct, kw_only=True):

@@ -8,6 +8,7 @@ from app.embeddings.service import EmbeddingService
 from app.indexing.service import IndexingService
 from app.knowledge.claims import ClaimService
 from app.knowledge.extractors import Extractor
+from app.knowledge.fact_changes import FactChangeService
 from app.knowledge.facts import FactService
 from app.knowledge.index import KnowledgeIndex
 from app.knowledge.lineage import LineageService
@@ -27,6 +28,7 @@ class KnowledgeServices:
 
     claims: ClaimService
     facts: FactService
+    fact_changes: FactChangeService
     promotions: PromotionService
     predicates: PredicateService
     lineage: LineageService
@@ -53,6 +55,7 @@ def build_knowledge(
     return KnowledgeServices(
         claims=claims,
         facts=FactService(database),
+        fact_changes=FactChangeService(database, index),
         promotions=promotions,
         predicates=PredicateService(database),
         lineage=LineageService(database, fragments),

@@ -1,7 +1,8 @@
 """What makes two statements the same, and which facts a statement can collide with. Pure functions.
 
 Subjects and objects are compared after Unicode NFKC, case folding, runs of white space folded to one space, and outer
-quotes and full stops taken off. The stored text is always the one that was sent.
+quotes and full stops taken off; what is longer than ``LONGEST_KEY`` bytes then is compared by its digest. The stored
+text is always the one that was sent.
 """
 
 import hashlib
@@ -14,6 +15,8 @@ from typing import Any, Final, Protocol
 _SPACE: Final = re.compile(r"\s+")
 _WRAPPING: Final = " \"'“”‘’«»`.,;"
 _SEPARATOR: Final = "\x1f"
+# Compatibility forms fold to up to 18 characters, and an index entry takes 2,704 bytes.
+LONGEST_KEY: Final = 1_024
 
 
 class Statement(Protocol):
@@ -47,7 +50,8 @@ class StatementText:
 def term_key(text: str) -> str:
     """What a subject or an object is compared by."""
     folded = _SPACE.sub(" ", unicodedata.normalize("NFKC", text).casefold()).strip()
-    return folded.strip(_WRAPPING) or folded
+    key = folded.strip(_WRAPPING) or folded
+    return key if len(key.encode()) <= LONGEST_KEY else f"sha256:{digest(key).hex()}"
 
 
 def digest(*parts: str) -> bytes:

@@ -70,13 +70,13 @@ class SupportKeeper:
         await self.recheck_facts(unit, actor, await self.facts_of(unit, claim_ids))
 
     async def recheck_facts(self, unit: UnitOfWork, actor: Actor, fact_ids: Sequence[UUID]) -> None:
-        """Turn active facts whose remaining support does not pass into ``needs_revalidation``."""
+        """Turn facts whose remaining support does not pass into ``needs_revalidation``, past ones too."""
         if not fact_ids:
             return
         facts = await facts_repository.lock_facts(unit, fact_ids)
         support = await facts_repository.support_of(unit, fact_ids)
         for fact in facts:
-            if fact["status"] != "active":
+            if fact["status"] not in ("active", "superseded"):
                 continue
             policy = await policy_of(unit, fact["predicate"])
             if support.get(fact["id"], NO_SUPPORT).passes(policy):

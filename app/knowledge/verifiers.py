@@ -41,7 +41,7 @@ class Verifier(Protocol):
         """One judgement for each piece of evidence, in order.
 
         Raises:
-            StrataError: ``verifier_unavailable``, ``verifier_timeout``, ``verifier_rate_limit`` or
+            StrataError: ``verifier_provider``, ``verifier_timeout``, ``verifier_rate_limit`` or
                 ``verifier_malformed_response``; then nothing is known, and nothing must change.
         """
 

@@ -9,7 +9,8 @@ from uuid import uuid4
 class Route:
     """One operation. ``path`` may hold the names of ids: profile, fragment, claim, fact, key, team.
 
-    A ``status`` of 409 tells that the caller is let in and the state of the item refuses.
+    A ``status`` of 409 tells that the caller is let in and the state of the item refuses, one of 404 that the item which
+    the body names is not there.
     """
 
     operation: str
@@ -37,6 +38,7 @@ class Route:
 
 
 FRESH = "fresh text"
+NOBODY = "019a0000-0000-7000-8000-000000000001"
 FRESH_NAME = "fresh_name"
 _PROFILE = "/v1/profiles/{profile_id}"
 _FRAGMENT = _PROFILE + "/fragments/{fragment_id}"
@@ -93,6 +95,15 @@ ROUTES = (
     Route("getFactHistory", "GET", _FACT + "/history", READ, missing="fact_not_found"),
     Route("revalidateFact", "POST", _FACT + "/revalidate", WRITE, 409, missing="fact_not_found"),
     Route("retractFact", "POST", _FACT + "/retract", WRITE, missing="fact_not_found"),
+    Route(
+        "supersedeFact",
+        "POST",
+        _FACT + "/supersede",
+        WRITE,
+        404,
+        {"by": NOBODY},
+        missing="fact_not_found",
+    ),
     Route("traceFact", "GET", _PROFILE + "/trace/fact/{fact_id}", READ, missing="fact_not_found"),
     Route("traceClaim", "GET", _PROFILE + "/trace/claim/{claim_id}", READ, missing="claim_not_found"),
     Route("remember", "POST", _PROFILE + "/remember", WRITE, 200, {"evidence": [{"content": "x"}]}),
