@@ -3,7 +3,7 @@
 import asyncio
 import secrets
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any, Final, cast
 from uuid import uuid4
@@ -13,6 +13,7 @@ from pydantic import SecretStr
 
 from app.asgi import create_app
 from app.evaluation.errors import EvaluationError
+from app.jobs.worker import run as run_jobs
 from app.runtime import running_services
 from app.settings import Settings
 
@@ -120,8 +121,15 @@ async def embedded_api(directory: Path, settings: Settings) -> AsyncIterator[Api
     )
     async with running_services(used) as services:
         await services.embeddings.start()
-        async with api_of(create_app(used, services), token, directory / "team.txt") as api:
-            yield api
+        # A server's jobs run too: large writes are theirs.
+        jobs = asyncio.create_task(run_jobs(services))
+        try:
+            async with api_of(create_app(used, services), token, directory / "team.txt") as api:
+                yield api
+        finally:
+            jobs.cancel()
+            with suppress(asyncio.CancelledError):
+                await jobs
 
 
 @asynccontextmanager

@@ -1,6 +1,8 @@
 """Importing a judged set into fresh profiles, through the public API."""
 
 from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime
+from itertools import groupby
 from typing import Any, Final
 from uuid import uuid4
 
@@ -11,10 +13,10 @@ from app.evaluation.errors import EvaluationError
 from app.evaluation.formats.judged import JudgedSet
 from app.evaluation.formats.rows import Document, RefType
 from app.evaluation.traces import ImportedDocument, Mapping
-from app.evaluation.typed import TypedKnowledge
+from app.evaluation.typed import recorded_of, remember
 
 # Part of what makes two runs comparable: raise it when the same document would be imported differently.
-IMPORT_METHOD: Final = "strata-import-2"
+IMPORT_METHOD: Final = "strata-import-3: fragments/batch, and remember for typed claims"
 Progress = Callable[[str, int, int], None]
 
 _BATCH_ITEMS: Final = 250
@@ -53,10 +55,12 @@ async def import_set(
     Raises:
         EvaluationError: the service refused a document, or does not answer.
     """
-    typed = await TypedKnowledge.of(api)
+    refused: list[str] = []
     imported: list[ImportedDocument] = []
     total = len(judged.documents)
-    for scope, documents in judged.scopes.items():
+    presumed = presumed_time(judged)
+    for scope, found in judged.scopes.items():
+        documents = [_dated(document, presumed) for document in found]
         if scope not in state.profiles:
             name = f"eval {judged.name} {scope}".strip()[:60]
             made = await api.send("POST", "/v1/profiles", {"name": f"{name} {uuid4()}"})
@@ -70,23 +74,34 @@ async def import_set(
             if not document.content.strip()
         ]
         for batch in _batches([document for document in documents if document.content.strip()]):
-            ids = await _store(api, profile, batch)
-            for document, name in zip(batch, ids, strict=True):
-                refs: dict[RefType, list[str]] = {"fragment": [name]}
-                refs |= await typed.remember(profile, document, name)
+            became = await _store(api, profile, batch, refused)
+            for document in batch:
+                refs = became[document.source_doc_id]
                 if document.retracted:
-                    await api.send("POST", f"/v1/profiles/{profile}/fragments/{name}/retract")
+                    for name in refs["fragment"]:
+                        await api.send("POST", f"/v1/profiles/{profile}/fragments/{name}/retract")
                 imported.append(
                     ImportedDocument(source_doc_id=document.source_doc_id, scope=scope, refs=refs)
                 )
             progress("import", len(imported), total)
-    return Mapping(
-        documents=imported,
-        profiles=dict(state.profiles),
-        typed=typed.available,
-        note=typed.note,
-        refused_promotions=list(typed.refused),
-    )
+    return Mapping(documents=imported, profiles=dict(state.profiles), refused_promotions=refused)
+
+
+def presumed_time(judged: JudgedSet) -> datetime | None:
+    """When a set was recorded whose documents do not tell and whose cases ask what was known at a time.
+
+    It is the earliest of those times: what such a case asks for was known. ``None`` where a document tells, where no case
+    asks, or where that time is still to come.
+    """
+    asked = [case.known_at for case in judged.cases if case.known_at is not None]
+    if not asked or any(recorded_of(document) is not None for document in judged.documents):
+        return None
+    earliest = min(asked)
+    return earliest if earliest <= datetime.now(UTC) else None
+
+
+def _dated(document: Document, presumed: datetime | None) -> Document:
+    return document if presumed is None else msgspec.structs.replace(document, recorded_at=presumed)
 
 
 def fragment_of(document: Document) -> dict[str, Any]:
@@ -122,28 +137,35 @@ def _authority(document: Document) -> str:
     return "primary" if quality >= _PRIMARY else "secondary" if quality >= _SECONDARY else "inferred"
 
 
-async def _store(api: Api, profile: str, batch: Sequence[Document]) -> list[str]:
-    body = {"items": [fragment_of(document) for document in batch]}
-    answer = await api.send("POST", f"/v1/profiles/{profile}/fragments/batch", body)
-    ids = []
+async def _store(
+    api: Api, profile: str, batch: Sequence[Document], refused: list[str]
+) -> dict[str, dict[RefType, list[str]]]:
+    """What each document of a batch became; the batch is of one kind, with claims or without."""
+    bodies = [fragment_of(document) for document in batch]
+    if batch[0].claims:
+        done = await remember(api, profile, batch, bodies)
+        refused += done.refused
+        return done.refs
+    answer = await api.send("POST", f"/v1/profiles/{profile}/fragments/batch", {"items": bodies})
+    became: dict[str, dict[RefType, list[str]]] = {}
     for document, outcome in zip(batch, answer["results"], strict=True):
         if outcome["status"] == "error":
             said = outcome["error"]["detail"]
             raise EvaluationError(f"document {document.source_doc_id!r} was refused: {said}")
-        ids.append(outcome["id"])
-    return ids
+        became[document.source_doc_id] = {"fragment": [outcome["id"]]}
+    return became
 
 
 def _batches(documents: Sequence[Document]) -> Iterator[list[Document]]:
-    """Batches within the route's limits of items and bytes."""
-    batch: list[Document] = []
-    size = 0
-    for document in documents:
-        weight = len(document.content.encode())
-        if batch and (len(batch) == _BATCH_ITEMS or size + weight > _BATCH_BYTES):
-            yield batch
-            batch, size = [], 0
-        batch.append(document)
-        size += weight
-    if batch:
+    """Batches in order, each of documents with claims or of ones without, within the batch route's items and bytes."""
+    for _, alike in groupby(documents, key=lambda document: bool(document.claims)):
+        batch: list[Document] = []
+        size = 0
+        for document in alike:
+            weight = len(document.content.encode())
+            if batch and (len(batch) == _BATCH_ITEMS or size + weight > _BATCH_BYTES):
+                yield batch
+                batch, size = [], 0
+            batch.append(document)
+            size += weight
         yield batch

@@ -280,17 +280,18 @@ def _must_be_same(found: RunConfig, wanted: RunConfig, directory: Path) -> None:
 
 
 def _check_mapping(judged: JudgedSet, mapping: KnowledgeMapping) -> None:
-    """Every required reference must have become something, unless its type is not taken or its document is empty."""
+    """Every required reference must have become something, unless its document is empty."""
     documents = mapping.by_document()
     empty = {document.source_doc_id for document in judged.documents if not document.content.strip()}
     for case in judged.cases:
-        for item in judged.judgements[case.case_id]["ranked"]:
+        judgements = judged.judgements[case.case_id]
+        for item in (*judgements["ranked"], *judgements["evidence"]):
             ref = item.ref
             if item.role != "required" or ref.source_doc_id is None or ref.source_doc_id in empty:
                 continue
             made = documents.get(ref.source_doc_id)
             # A promotion that the gates refuse is what the service does with this seed; it is scored as missing.
-            expected = ref.type == "fragment" or (mapping.typed and ref.type == "claim")
+            expected = ref.type in ("fragment", "claim")
             if expected and (made is None or not made.refs.get(ref.type)):
                 raise EvaluationError(
                     f"case {case.case_id!r} requires the {ref.type} of {ref.source_doc_id!r}, and the import made none"

@@ -79,15 +79,11 @@ class Mapping(msgspec.Struct, kw_only=True, frozen=True):
 
     Attributes:
         profiles: Profile id by scope.
-        typed: Whether claims were imported as such; if not, every typed reference is unmapped.
-        note: Why not.
         refused_promotions: Claims that the service's gates kept from becoming facts, with what they said.
     """
 
     documents: list[ImportedDocument]
     profiles: dict[str, str]
-    typed: bool
-    note: str = ""
     refused_promotions: list[str] = []
 
     def by_document(self) -> dict[str, ImportedDocument]:

@@ -1,97 +1,150 @@
-"""Typed claims of a seed: the one place that knows whether and how the service takes them."""
+"""Documents with typed claims, through the service's ``remember`` route: evidence and claims that point at it by index.
 
-from collections.abc import Sequence
-from typing import Any, Final, Self
+One request holds documents of one ``auto_promote``, in their order, and few enough to be answered at once. A claim that the
+service's gates keep from becoming a fact stays a claim: that is what the service does with the seed, and is told.
+"""
 
-from app.evaluation.api import Api
+import asyncio
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import msgspec
+
+from app.evaluation.api import RESUME, Api
 from app.evaluation.errors import EvaluationError
 from app.evaluation.formats.rows import Claim, Document, RefType
 
-CLAIMS: Final = "/v1/profiles/{profile_id}/claims"
-UNAVAILABLE: Final = (
-    "the service takes no typed claims: documents were imported as evidence alone, and references to claims and facts "
-    "are unmapped"
-)
+REMEMBER: Final = "/v1/profiles/{profile_id}/remember"
+# From here on the service queues a request instead of answering it.
+_ITEMS: Final = 20
+_BYTES: Final = 60_000
+_PAUSE: Final = 0.5
+_PATIENCE: Final = 1_200
+_RECORDED: Final = ("recorded_at", "recordedAt")
+_FAILED: Final = frozenset({"invalid", "claim_error"})
 
 
-class TypedKnowledge:
-    """Stores a document's claims, has them verified, and promotes them where the seed says so.
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One document with some of its claims; ``first`` is the position of the first of them in the document."""
 
-    A promotion that the service's gates refuse leaves the claim, and the fact unmapped.
+    document: Document
+    claims: Sequence[Claim]
+    first: int
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """What documents became: ids by type for each name, and promotions that were refused, with document and reason."""
+
+    refs: dict[str, dict[RefType, list[str]]]
+    refused: list[str]
+
+
+def requests_of(documents: Sequence[Document]) -> Iterator[list[Part]]:
+    """Documents in requests of one ``auto_promote`` each, in order; many claims of one document need several."""
+    held: list[Part] = []
+    items = size = 0
+    for document in documents:
+        for first in range(0, max(1, len(document.claims)), _ITEMS - 1):
+            part = Part(document, document.claims[first : first + _ITEMS - 1], first)
+            more = 1 + len(part.claims)
+            weight = len(msgspec.json.encode(document))
+            full = items + more > _ITEMS or size + weight > _BYTES
+            if held and (full or held[0].document.auto_promote != document.auto_promote):
+                yield held
+                held, items, size = [], 0, 0
+            held.append(part)
+            items, size = items + more, size + weight
+    if held:
+        yield held
+
+
+async def remember(
+    api: Api, profile: str, documents: Sequence[Document], evidence: Sequence[dict[str, Any]]
+) -> Remembered:
+    """Store documents with their claims, verified, and promoted where the seed says so.
 
     Args:
         api: The service.
-        available: Whether it takes claims.
+        profile: Its profile.
+        documents: In order.
+        evidence: Body of the fragment that each becomes.
+
+    Raises:
+        EvaluationError: evidence or a claim was refused, or the service does not answer.
     """
+    bodies = {document.source_doc_id: body for document, body in zip(documents, evidence, strict=True)}
+    done = Remembered({}, [])
+    for parts in requests_of(documents):
+        body = {
+            "evidence": [bodies[part.document.source_doc_id] for part in parts],
+            "claims": [
+                _claim(part.document, claim, index)
+                for index, part in enumerate(parts)
+                for claim in part.claims
+            ],
+            "auto_promote": parts[0].document.auto_promote,
+            "extraction": "none",
+        }
+        path = REMEMBER.format(profile_id=profile)
+        _note(done, parts, await _completed(api, path, await api.send("POST", path, body)))
+    return done
 
-    def __init__(self, api: Api, *, available: bool) -> None:
-        self._api = api
-        self.available = available
-        self.note = "" if available else UNAVAILABLE
-        self._refused: list[str] = []
 
-    @classmethod
-    async def of(cls, api: Api) -> Self:
-        """What the service at hand can do, by its OpenAPI document."""
-        return cls(api, available=CLAIMS in await api.routes())
+def _claim(document: Document, claim: Claim, index: int) -> dict[str, Any]:
+    # What a document says was known when the document was.
+    values = msgspec.structs.asdict(claim) | {"recorded_at": recorded_of(document), "evidence": [index]}
+    return {name: msgspec.to_builtins(value) for name, value in values.items() if value is not None}
 
-    @property
-    def refused(self) -> Sequence[str]:
-        """Promotions that the service refused, told with document and reason."""
-        return self._refused
 
-    async def remember(self, profile: str, document: Document, fragment_id: str) -> dict[RefType, list[str]]:
-        """Ids of the claims and facts that the document's claims became, by type; empty without claims.
+def recorded_of(document: Document) -> Any:
+    """When a document was recorded: its field, else the metadata that its fragment reads; ``None`` when neither tells."""
+    told = (document.metadata[name] for name in _RECORDED if name in document.metadata)
+    return document.recorded_at or next(told, None)
 
-        Raises:
-            EvaluationError: a claim was refused, or the service does not answer.
-        """
-        refs: dict[RefType, list[str]] = {}
-        if not self.available:
-            return refs
-        for number, claim in enumerate(document.claims):
-            path = CLAIMS.format(profile_id=profile)
-            made = await self._api.send(
-                "POST", path, _body(claim, fragment_id, f"{document.source_doc_id}#{number}")
+
+async def _completed(api: Api, path: str, answer: dict[str, Any]) -> dict[str, Any]:
+    """A run that a worker of the service works on is waited for."""
+    waited = 0.0
+    while answer["status"] != "completed":
+        if waited >= _PATIENCE:
+            raise EvaluationError(
+                f"the run {answer['run_id']} is {answer['status']} for {waited:.0f} s; is a worker running?",
+                RESUME,
             )
-            refs.setdefault("claim", []).append(made["id"])
-            await self._api.send("POST", f"{path}/{made['id']}/verify")
-            if document.auto_promote:
-                fact = await self._promote(f"{path}/{made['id']}/promote", document.source_doc_id)
-                if fact is not None:
-                    refs.setdefault("fact", []).append(fact)
-        return refs
-
-    async def _promote(self, path: str, document: str) -> str | None:
-        try:
-            outcome = await self._api.send("POST", path)
-        except EvaluationError as error:
-            if error.status != _CONFLICT:
-                raise
-            self._refused.append(f"{document}: {error}")
-            return None
-        fact: str = outcome["fact"]["id"]
-        return fact
+        await asyncio.sleep(_PAUSE)
+        waited += _PAUSE
+        answer = await api.send("GET", f"{path}/{answer['run_id']}")
+    return answer
 
 
-_CONFLICT: Final = 409
-_LONGEST_KEY: Final = 128
+def _note(done: Remembered, parts: Sequence[Part], answer: dict[str, Any]) -> None:
+    for part, stored in zip(parts, answer["evidence"], strict=True):
+        if stored["id"] is None:
+            said = stored["error"]["detail"]
+            raise EvaluationError(f"document {part.document.source_doc_id!r} was refused: {said}")
+        _add(done, part.document, "fragment", stored["id"])
+    documents = [part.document for part in parts for _ in part.claims]
+    for outcome in answer["claims"]:
+        document = documents[outcome["index"]]
+        named = f"{document.source_doc_id}: {outcome['outcome']}"
+        if outcome["outcome"] in _FAILED:
+            said = outcome["error"]["detail"]
+            raise EvaluationError(
+                f"a claim of document {document.source_doc_id!r} was refused: {said}", RESUME
+            )
+        if outcome["claim_id"] is not None:
+            _add(done, document, "claim", outcome["claim_id"])
+        if outcome["fact_id"] is not None:
+            _add(done, document, "fact", outcome["fact_id"])
+        elif document.auto_promote:
+            reasons = [reason["message"] for reason in outcome["reasons"]]
+            done.refused.append(": ".join([named, "; ".join(reasons)]) if reasons else named)
 
 
-def _body(claim: Claim, fragment_id: str, key: str) -> dict[str, Any]:
-    body: dict[str, Any] = {
-        "subject": claim.subject,
-        "predicate": claim.predicate,
-        "object": claim.object,
-        "extract_conf": claim.extract_conf,
-        "resolution_conf": claim.resolution_conf,
-        "supported_by": [fragment_id],
-        "idempotency_key": key[-_LONGEST_KEY:],
-    }
-    if claim.modality is not None:
-        body["modality"] = claim.modality
-    for name in ("valid_from", "valid_to"):
-        value = getattr(claim, name)
-        if value is not None:
-            body[name] = value.isoformat()
-    return body
+def _add(done: Remembered, document: Document, kind: RefType, name: str) -> None:
+    ids = done.refs.setdefault(document.source_doc_id, {}).setdefault(kind, [])
+    if name not in ids:
+        ids.append(name)

@@ -62,10 +62,13 @@ async def lock_standing(unit: UnitOfWork, predicate: str, subject_key: str) -> R
     return (await unit.execute(statement)).mappings().all()
 
 
-async def has_facts(unit: UnitOfWork, predicate: str, subject_key: str) -> bool:
-    """Whether there ever was a fact of this subject and predicate."""
+async def has_facts(unit: UnitOfWork, predicate: str, subject_key: str, slot: bytes | None) -> bool:
+    """Whether there ever was a fact of this subject and predicate, in one slot or in any."""
+    of_slot = () if slot is None else (Fact.slot == slot,)
     statement = sa.select(
-        sa.exists().where(*_mine(Fact, unit), Fact.predicate == predicate, Fact.subject_key == subject_key)
+        sa.exists().where(
+            *_mine(Fact, unit), Fact.predicate == predicate, Fact.subject_key == subject_key, *of_slot
+        )
     )
     return bool((await unit.execute(statement)).scalar_one())
 

@@ -227,12 +227,19 @@ class PromotionService:
         claim = case.claim
         active = later is None
         early = claim["recorded_at"] < claim["created_at"]
-        first = not await facts_repository.has_facts(unit, claim["predicate"], claim["subject_key"])
+        slot = promotion.slot(case.policy, claim["object"], claim["polarity"], fact_id)
+        first = not await facts_repository.has_facts(
+            unit,
+            claim["predicate"],
+            claim["subject_key"],
+            # Several values stand beside each other; where there is one alone, any other was believed before.
+            None if case.policy.kind in promotion.ONE_VALUE else slot,
+        )
         values = {
             **{name: claim[name] for name in _COPIED},
             "id": fact_id,
             "kind": case.policy.kind,
-            "slot": promotion.slot(case.policy, claim["object"], claim["polarity"], fact_id),
+            "slot": slot,
             "status": "active" if active else "superseded",
             "authority_state": "authoritative",
             "truth_score": case.score,

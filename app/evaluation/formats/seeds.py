@@ -145,6 +145,8 @@ class _Seed:
             bad = [*row.bad_refs, *row.bad_evidence_refs, *row.bad_dream_refs]
             for ref in [*required, *row.acceptable_refs, *row.acceptable_dream_refs, *bad]:
                 self._check_ref(file, line, ref)
+            for ref in required:
+                self._check_can_be(file, line, ref)
             _check_contradictions(self.reader, file, line, row)
             if case is None:
                 continue
@@ -165,6 +167,18 @@ class _Seed:
             self.reader.known(
                 file, line, [ref.source_doc_id], known, "dream" if ref.type == "dream" else "document"
             )
+
+    def _check_can_be(self, file: str, line: int, ref: Ref) -> None:
+        """What is required must be able to come: a claim of a document with claims, a fact of a promoted one."""
+        document = self.documents.by.get(ref.source_doc_id or "")
+        if document is None or ref.type not in ("claim", "fact"):
+            return
+        if not document.claims:
+            self.reader.say(
+                file, line, f"requires a {ref.type} of {ref.source_doc_id!r}, which has no claims"
+            )
+        elif ref.type == "fact" and not document.auto_promote:
+            self.reader.say(file, line, f"requires a fact of {ref.source_doc_id!r}, which is not promoted")
 
     def _check_dreams(self) -> None:
         for line, row in self.dreams.lines:

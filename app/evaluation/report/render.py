@@ -132,7 +132,9 @@ def _facts(runs: Sequence[RunResult]) -> list[tuple[str, str]]:
         )
     unmapped = sum(len(score.unmapped_source_refs) for score in runs[0].scores)
     if unmapped:
-        facts.append(("unmapped references", f"{unmapped}; {mapping.note}"))
+        facts.append(("unmapped references", f"{unmapped}: the import made nothing of them"))
+    if mapping.refused_promotions:
+        facts.append(("refused promotions", "; ".join(mapping.refused_promotions)))
     return facts
 
 

@@ -138,7 +138,6 @@ async def test_documents_keep_their_times_lose_what_tells_the_answer_and_can_be_
 async def test_claims_become_claims_and_facts_and_context_is_scored(api, seed, tmp_path):
     run = await finished(api, seed, tmp_path / "run")
     mapping = RunDirectory(tmp_path / "run").mapping()
-    assert mapping.typed
     assert mapping.refused_promotions == []
     june = mapping.by_document()["june"].refs
     assert {kind: len(ids) for kind, ids in june.items()} == {"fragment": 1, "claim": 1, "fact": 1}

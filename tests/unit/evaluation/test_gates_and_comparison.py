@@ -1,5 +1,6 @@
 from random import Random
 
+import msgspec
 import pytest
 
 from app.evaluation.comparison import Incomparable, bootstrap_interval, compare, identical_rankings
@@ -81,6 +82,36 @@ def test_every_gate_fails_closed_where_nothing_was_scored(name):
     ]
     assert not outcome.passed
     assert outcome.reason.startswith("nothing was scored on the ")
+
+
+@pytest.mark.parametrize("part", ["", "odd/"])
+@pytest.mark.parametrize("name", NAMES)
+def test_every_gate_passes_at_its_bound_and_fails_beyond_it_for_all_cases_and_for_a_slice(name, part):
+    middling = axis(0.5, 1, bad=2, bad_rank=1)
+    axes = dict.fromkeys(("ranked", "context", "evidence", "dream"), middling)
+    # The other slice is perfect, so that a bound that looked at it would pass.
+    others = dict.fromkeys(axes, axis())
+    scores = [case("c1", slices=["odd"], **axes)] + ([case("c2", slices=["even"], **others)] if part else [])
+    measure = name.removeprefix("min-").removeprefix("max-")
+    for one in ("context-", "evidence-", "dream-"):
+        measure = measure.removeprefix(one)
+    found = {"recall-at-k": 0.5, "required-rank1-rate": 1.0, "average-bad-at-k": 2.0, "bad-rank1-rate": 1.0}[
+        measure
+    ]
+    beyond = found + 0.01 if name.startswith("min-") else found - 0.01
+    gates = [parse_gate(f"{part}{name}={value}") for value in (found, beyond)]
+    outcomes = check_gates(summarise("set", "p", scores), gates).outcomes
+    assert [(outcome.passed, outcome.found) for outcome in outcomes] == [(True, found), (False, found)]
+
+
+def test_a_gate_reads_the_scores_that_it_is_told_to():
+    strict, projected = axis(0.0, None), axis(1.0)
+    score = case("c")
+    axes = score.axes | {"ranked": {"strict": strict, "projected": projected}}
+    summary = summarise("set", "p", [msgspec.structs.replace(score, axes=axes)])
+    gate = [parse_gate("min-recall-at-k=1")]
+    assert not check_gates(summary, gate).passed
+    assert check_gates(summary, gate, "projected").passed
 
 
 @pytest.mark.parametrize(

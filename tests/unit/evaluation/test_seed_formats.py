@@ -131,6 +131,21 @@ def test_the_hash_reads_named_files_in_their_order():
             {"corpus": [DOCUMENTS[0], DOCUMENTS[1] | {"valid_from": "2026-02-01T00:00:00Z", "valid_to": "2026-01-01T00:00:00Z"}]},
             ["corpus.jsonl:2: a time span ends before it begins"],
         ),
+        (
+            {"qrels": [QRELS[0] | {"required_refs": [{"type": "claim", "source_doc_id": "d1"}]}]},
+            ["qrels.jsonl:1: requires a claim of 'd1', which has no claims"],
+        ),
+        (
+            {
+                "corpus": [DOCUMENTS[0] | {"claims": [{"subject": "kettle", "predicate": "is", "object": "red"}]}, DOCUMENTS[1]],
+                "qrels": [QRELS[0] | {"required_refs": [{"type": "fact", "source_doc_id": "d1"}]}],
+            },
+            ["qrels.jsonl:1: requires a fact of 'd1', which is not promoted"],
+        ),
+        (
+            {"qrels": [QRELS[0], QRELS[0]]},
+            ["qrels.jsonl:2: judgement of case 'c1' is there already, in line 1", "seed_manifest.json:1: counts.qrels is 1, qrels.jsonl holds 2"],
+        ),
         ({"manifest": MANIFEST | {"corpus_file": "../corpus.jsonl"}}, None),
         ({"manifest": MANIFEST | {"answers_file": "answers.jsonl"}}, ["answers.jsonl:0: cannot be read: No such file or directory"]),
         ({"manifest": MANIFEST | {"schema_version": "v2"}}, ["seed_manifest.json:1: Invalid enum value 'v2' - at `$.schema_version`"]),
