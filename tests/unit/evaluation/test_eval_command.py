@@ -5,9 +5,7 @@ from typer.testing import CliRunner
 
 from app.cli.eval import commands
 from app.cli.output import CommandError
-from app.evaluation.artifacts import RunDirectory
 from app.evaluation.shipped import BROAD
-from app.evaluation.traces import RankedRef, Trace
 
 
 def run(*arguments, code=0):
@@ -64,23 +62,3 @@ def test_every_gate_is_an_option():
 def test_an_acceptance_needs_a_reason():
     with pytest.raises(CommandError, match="the reason is blank"):
         run("accept", "--reason", "  ")
-
-
-def test_recorded_traces_become_candidates_and_unknown_reviews_are_refused(tmp_path):
-    trace = Trace(
-        case_id="r1",
-        query="Where?",
-        latency_ms=1.0,
-        ranked_refs=[RankedRef(rank=1, type="fragment", id="f1", source_doc_ids=["d1"])],
-    )
-    RunDirectory(tmp_path).write_rows("recall_traces.jsonl", [trace])
-    reviews = tmp_path / "reviews.jsonl"
-    reviews.write_text('{"recall_id": "r1", "answer_supported": true, "quality": "high"}\n', encoding="utf-8")
-    wanted = tmp_path / "out" / "candidates.jsonl"
-    run("cases-from-feedback", tmp_path, "--out", wanted, "--reviews", reviews)
-    row = json.loads(wanted.read_text(encoding="utf-8"))
-    assert row["qrel"]["required_refs"][0]["source_doc_id"] == "d1"
-    assert row["accepted"] is False
-    reviews.write_text('{"recall_id": "r9"}\n', encoding="utf-8")
-    with pytest.raises(CommandError, match="1 reviews name no trace, the first: 'r9'"):
-        run("cases-from-feedback", tmp_path, "--out", wanted, "--reviews", reviews)
