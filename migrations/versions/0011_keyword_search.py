@@ -35,7 +35,8 @@ DECLARE
     team uuid := nullif(current_setting('strata.team_id', true), '')::uuid;
     profile uuid := nullif(current_setting('strata.profile_id', true), '')::uuid;
     thresholds constant float8[] := '{{{THRESHOLDS}}}';
-    frequency_columns text;
+    rank_columns text;
+    rank_names text;
     frequency_list text;
     score_sum text;
 BEGIN
@@ -43,16 +44,20 @@ BEGIN
         RETURN;
     END IF;
     -- Only the numbers of the terms enter the statement's text; every value is bound.
-    SELECT string_agg(format('width_bucket(ts_rank(m.lexemes, $1[%1$s])::float8, $2) AS f%1$s', n), ', ' ORDER BY n),
-           string_agg(format('f%s', n), ', ' ORDER BY n),
-           string_agg(format('$3[%1$s] * f%1$s / (f%1$s + normal)', n), ' + ' ORDER BY n)
-    INTO frequency_columns, frequency_list, score_sum
+    SELECT string_agg(format('ts_rank(m.lexemes, $1[%1$s]) AS r%1$s', n), ', ' ORDER BY n),
+           string_agg(format('r%s', n), ', ' ORDER BY n),
+           string_agg(format('width_bucket(r%s::float8, $2)', n), ', ' ORDER BY n),
+           string_agg(
+               format('CASE WHEN r%1$s = 0 THEN 0 ELSE $3[%1$s] / (1 + normal / width_bucket(r%1$s::float8, $2)) END', n),
+               ' + ' ORDER BY n)
+    INTO rank_columns, rank_names, frequency_list, score_sum
     FROM generate_series(1, cardinality(terms)) AS n;
     -- The fences (OFFSET 0) leave GIN the only index for the selection. A tsvector that may be stored out of line is
     -- copied, which fetches it once instead of once a term; short ones lie in the row, and a copy would double the work.
+    -- Most candidates hold few of the terms: the frequency is worked out only where there is one.
     RETURN QUERY EXECUTE format(
-        'SELECT id, score, ARRAY[%2$s] FROM ('
-        '  SELECT id, (%3$s)::float8 AS score, %2$s FROM ('
+        'SELECT id, score, ARRAY[%3$s] FROM ('
+        '  SELECT id, (%4$s)::float8 AS score, %2$s FROM ('
         '    SELECT id, $8 * (1 - $9 + $9 * length / $10) AS normal, %1$s FROM ('
         '      SELECT c.id, c.length, CASE WHEN pg_column_size(c.lexemes) > 1900 THEN setweight(c.lexemes, ''D'')'
         '                                  ELSE c.lexemes END AS lexemes FROM ('
@@ -62,9 +67,9 @@ BEGIN
         '                             AND (c.valid_to IS NULL OR c.valid_to > $11)))'
         '        AND ($12 IS NULL OR (c.recorded_at <= $12 AND (c.recorded_to IS NULL OR c.recorded_to > $12)))'
         '        AND ($13 IS NULL OR c.source_type = ANY ($13)) AND ($14 IS NULL OR c.labels @> $14)'
-        '      OFFSET 0) m OFFSET 0) f) r'
-        ' WHERE score > 0 ORDER BY score DESC, id LIMIT $15',
-        frequency_columns, frequency_list, score_sum)
+        '      OFFSET 0) m OFFSET 0) f ORDER BY score DESC, id LIMIT $15) r'
+        ' WHERE score > 0 ORDER BY score DESC, id',
+        rank_columns, rank_names, frequency_list, score_sum)
     USING terms, thresholds, weights, team, profile, wanted_kind, selection, k1, b, average_length,
           valid_time, known_time, source_types, wanted_labels, result_limit;
 END

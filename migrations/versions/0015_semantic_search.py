@@ -31,6 +31,7 @@ DECLARE
     placed smallint;
     documents bigint;
     windows bigint;
+    sampled bigint;
     filtered boolean := valid_time IS NOT NULL OR known_time IS NOT NULL OR source_types IS NOT NULL
                         OR wanted_labels IS NOT NULL;
     mine text;
@@ -46,6 +47,7 @@ BEGIN
     SELECT coalesce(sum(c.documents), 0), coalesce(sum(c.vectors), 0) INTO documents, windows
     FROM public.collection_statistics c
     WHERE c.team_id = team AND c.profile_id = profile AND c.kind = wanted_kind;
+    sampled := CASE WHEN documents <= 256 THEN greatest(windows, 256) ELSE ceil(128.0 * windows / documents) END;
     mine := format(
         'v.team_id = $1 AND v.profile_id = $2 AND v.kind = $3 AND v.space_id = %s', wanted_space);
     IF filtered THEN
@@ -96,19 +98,18 @@ BEGIN
     END IF;
 
     -- How the question's similarities are spread over the profile: over all memories of a small one, else over the
-    -- oldest and the newest. A memory counts with its best window: single windows of long texts lie lower, and made
-    -- every long text look like a good match.
+    -- oldest and the newest 128, by as many windows as that makes on average. A memory counts with its best window:
+    -- single windows of long texts lie lower, and made every long text look like a good match.
     EXECUTE format(
-        'WITH chosen AS ('
-        '  (SELECT d.id FROM public.search_documents d WHERE d.team_id = $1 AND d.profile_id = $2 AND d.kind = $3'
-        '   ORDER BY d.id LIMIT %3$s)'
-        '  UNION (SELECT d.id FROM public.search_documents d WHERE d.team_id = $1 AND d.profile_id = $2 AND d.kind = $3'
-        '   ORDER BY d.id DESC LIMIT %3$s)), '
-        'compared AS ('
-        '  SELECT min(v.embedding <=> $4) AS distance FROM public.vectors v'
-        '  WHERE %1$s AND v.graph IN (0, %2$s) AND v.ref_id IN (SELECT c.id FROM chosen c) GROUP BY v.ref_id) '
-        'SELECT avg(distance) AS mean, stddev_pop(distance) AS deviation FROM compared',
-        mine, coalesce(placed, 0), CASE WHEN documents <= 256 THEN 256 ELSE 128 END)
+        'WITH compared AS ('
+        '  (SELECT v.ref_id, v.window_index, v.embedding <=> $4 AS distance FROM public.vectors v'
+        '   WHERE %1$s AND v.graph IN (0, %2$s) ORDER BY v.ref_id, v.window_index LIMIT %3$s)'
+        '  UNION ALL'
+        '  (SELECT v.ref_id, v.window_index, v.embedding <=> $4 AS distance FROM public.vectors v'
+        '   WHERE %1$s AND v.graph IN (0, %2$s) ORDER BY v.ref_id DESC, v.window_index DESC LIMIT %4$s)) '
+        'SELECT avg(distance) AS mean, stddev_pop(distance) AS deviation'
+        ' FROM (SELECT min(distance) AS distance FROM compared GROUP BY ref_id) AS best',
+        mine, coalesce(placed, 0), sampled, CASE WHEN documents <= 256 THEN 0 ELSE sampled END)
     INTO spread
     USING team, profile, wanted_kind, question, valid_time, known_time, source_types, wanted_labels, result_limit;
 
