@@ -114,9 +114,9 @@ class _RecordingUnit(ReadUnit):
         self._inner = inner
         self._statements = statements
 
-    async def fetch(self, *statements: Statement) -> list[list[tuple[Any, ...]]]:
-        self._statements.extend(statements)
-        return await self._inner.fetch(*statements)
+    async def fetch(self, statement: Statement) -> list[tuple[Any, ...]]:
+        self._statements.append(statement)
+        return await self._inner.fetch(statement)
 
 
 class _RecordingDatabase(Database):

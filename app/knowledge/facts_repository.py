@@ -300,6 +300,6 @@ _READ_ACTIVE: Final = (
 
 async def read_active(unit: ReadUnit, ids: Sequence[UUID]) -> list[dict[str, Any]]:
     """Active facts by id with the ids of their evidence, in no order; the hot read of recall."""
-    [rows] = await unit.fetch(Statement(_READ_ACTIVE, (unit.tenant.team_id, unit.tenant.profile, list(ids))))
+    rows = await unit.fetch(Statement(_READ_ACTIVE, (unit.tenant.team_id, unit.tenant.profile, list(ids))))
     facts = [dict(zip((*_HYDRATED, "evidence_ids"), row, strict=True)) for row in rows]
     return [fact for fact in facts if fact["status"] == "active"]

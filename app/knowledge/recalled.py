@@ -74,7 +74,7 @@ class RecalledService:
 
 async def _read_validated(unit: ReadUnit, ids: Sequence[UUID]) -> list[dict[str, Any]]:
     parameters = (unit.tenant.team_id, unit.tenant.profile, list(ids))
-    [rows] = await unit.fetch(Statement(_READ_VALIDATED, parameters))
+    rows = await unit.fetch(Statement(_READ_VALIDATED, parameters))
     claims = [dict(zip((*_CLAIM_COLUMNS, "evidence_ids"), row, strict=True)) for row in rows]
     return [claim for claim in claims if claim["status"] == "validated"]
 

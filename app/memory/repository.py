@@ -117,7 +117,7 @@ RECALLED = (
 async def read_active(unit: ReadUnit, ids: Sequence[UUID]) -> list[dict[str, Any]]:
     """Active fragments by id, in no order; the hot read of recall."""
     parameters = (unit.tenant.team_id, unit.tenant.profile, list(ids))
-    [rows] = await unit.fetch(Statement(RECALLED, parameters))
+    rows = await unit.fetch(Statement(RECALLED, parameters))
     # The status is looked at here: in the statement it would tempt the planner to walk the active ones' unique index.
     fragments = [dict(zip(_COLUMNS, row, strict=True)) for row in rows]
     return [fragment for fragment in fragments if fragment["status"] == "active"]

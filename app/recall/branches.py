@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from app.db.unit_of_work import Database, ReadUnit, Statement, Tenant
+from app.db.unit_of_work import Database, ReadUnit, Tenant
 from app.indexing.entries import CollectionTotals
 from app.indexing.models import Kind
 from app.lexical.analysis import AnalyzedQuery
@@ -79,19 +79,19 @@ class _Search:
     caps: bm25.Caps
     depth: int
 
-    def statement(self, unit: ReadUnit, groups: Sequence[Sequence[str]]) -> Statement:
-        """Search among the documents that hold a term of every group."""
-        return repository.keyword_statement(unit.tenant.profile, self.query, groups, self.depth)
+    async def run(self, unit: ReadUnit, *selections: Sequence[Sequence[str]]) -> list[tuple[KeywordHit, ...]]:
+        """Hits of each selection: the documents that hold a term of every group."""
+        return await repository.keyword_search(unit, self.query, selections, self.depth)
 
 
 async def _searched(unit: ReadUnit, search: _Search) -> KeywordOutcome:
     """Search the likeliest candidates; then those that could still be among the best ten, if there can be any."""
     weights, total = search.weights, search.totals.documents
     selection = bm25.select_first(weights, total, search.caps)
-    statements = [search.statement(unit, selection.groups)] if selection.groups else []
+    wanted: list[Sequence[Sequence[str]]] = [selection.groups] if selection.groups else []
     if search.identifiers:
-        statements.append(search.statement(unit, [search.identifiers]))
-    found = [repository.keyword_hits(rows) for rows in await unit.fetch(*statements)] if statements else []
+        wanted.append([search.identifiers])
+    found = await search.run(unit, *wanted)
     hits = found[0] if selection.groups else ()
     identified = found[-1] if search.identifiers else ()
     scores = [hit.score for hit in hits]
@@ -100,8 +100,8 @@ async def _searched(unit: ReadUnit, search: _Search) -> KeywordOutcome:
         reached = scores[bm25.EXACT_DEPTH - 1] if len(scores) >= bm25.EXACT_DEPTH else 0.0
         rest = bm25.select_rest(weights, total, reached, search.caps)
         if rest is not None:
-            [rows] = await unit.fetch(search.statement(unit, rest.groups))
-            merged = {hit.id: hit for hit in (*hits, *repository.keyword_hits(rows))}
+            [others] = await search.run(unit, rest.groups)
+            merged = {hit.id: hit for hit in (*hits, *others)}
             hits = tuple(sorted(merged.values(), key=lambda hit: (-hit.score, hit.id))[: search.depth])
             selection, exact = rest, True
     return KeywordOutcome(hits, identified, weights, search.totals, selection, exact)

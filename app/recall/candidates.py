@@ -1,7 +1,8 @@
 """Candidates of both branches, merged and ordered by the policy's fusion. Pure functions over what the branches found."""
 
-from collections.abc import Mapping, Sequence
+import math
 from dataclasses import dataclass
+from itertools import compress
 from typing import NamedTuple
 from uuid import UUID
 
@@ -46,41 +47,70 @@ class Candidate(NamedTuple):
     dropped: str | None = None
 
 
+class Member(NamedTuple):
+    """What the branches found of one memory; a rank of 0 means that the branch did not find it."""
+
+    id: UUID
+    semantic_rank: int = 0
+    similarity: float | None = None
+    keyword_rank: int = 0
+    hit: KeywordHit | None = None
+
+    @property
+    def keyword_score(self) -> float | None:
+        """BM25 score, where a keyword search found it."""
+        return None if self.hit is None else self.hit.score
+
+
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """What both branches found, by memory.
+    """What both branches found, by memory: those near in meaning, by similarity, then the others, by keyword score."""
 
-    Attributes:
-        similarities: Cosine similarity, for every member that has a vector.
-        keyword_hits: Score and term frequencies, for every member that holds a term.
-    """
-
-    semantic_ranks: Mapping[UUID, int]
-    keyword_ranks: Mapping[UUID, int]
-    similarities: Mapping[UUID, float]
-    keyword_hits: Mapping[UUID, KeywordHit]
+    members: tuple[Member, ...]
 
     @classmethod
     def of(cls, keyword: KeywordOutcome, semantic: Neighbours) -> "Pool":
         """Members as the branches returned them, those that hold an identifier included."""
-        found = semantic.hits
-        return cls(
-            semantic_ranks={ref: rank for rank, (ref, _) in enumerate(found, start=1)},
-            keyword_ranks={hit.id: rank for rank, hit in enumerate(keyword.hits, start=1)},
-            similarities=dict(found),
-            keyword_hits={hit.id: hit for hit in (*keyword.hits, *keyword.identified)},
-        )
+        # Ids hash slowly: each is looked up once here and never again.
+        hits = {hit.id: (0, hit) for hit in keyword.identified}
+        hits.update((hit.id, (rank, hit)) for rank, hit in enumerate(keyword.hits, start=1))
+        missing = (0, None)
+        near = [
+            Member(ref, rank, similarity, *hits.pop(ref, missing))
+            for rank, (ref, similarity) in enumerate(semantic.hits, start=1)
+        ]
+        others = [Member(ref, 0, None, rank, hit) for ref, (rank, hit) in hits.items()]
+        others.sort(key=lambda member: (member.keyword_rank or math.inf, member.id))
+        return cls((*near, *others))
 
     @property
-    def members(self) -> list[UUID]:
-        """Every memory that a branch found, in the order found."""
-        return list(dict.fromkeys([*self.semantic_ranks, *self.keyword_hits]))
+    def ids(self) -> list[UUID]:
+        """Every memory that a branch found."""
+        return [member.id for member in self.members]
 
 
 def fuse_by_rank(policy: RankingPolicy, pool: Pool) -> list[Candidate]:
     """Reciprocal rank fusion."""
-    scores = fusion.rrf(pool.semantic_ranks, pool.keyword_ranks, k=policy.rrf_k)
-    return _ordered([_candidate(pool, ref, scores.get(ref, 0.0)) for ref in pool.members])
+    members = pool.members
+    scores = fusion.rrf(
+        {member.id: member.semantic_rank for member in members if member.semantic_rank},
+        {member.id: member.keyword_rank for member in members if member.keyword_rank},
+        k=policy.rrf_k,
+    )
+    return _ordered(
+        [
+            Candidate(
+                member.id,
+                member.semantic_rank,
+                member.keyword_rank,
+                score := scores.get(member.id, 0.0),
+                score,
+                member.similarity,
+                member.keyword_score,
+            )
+            for member in members
+        ]
+    )
 
 
 def fuse_by_evidence(
@@ -102,7 +132,6 @@ def fuse_by_evidence(
         letters_per_token: See `fusion.FusionSignals`.
         depth: Candidates that each branch was asked for.
     """
-    members = pool.members
     weights = [weight.weight for weight in keyword.weights]
     total = sum(weights)
     signals = fusion.FusionSignals(
@@ -115,44 +144,32 @@ def fuse_by_evidence(
         letters_per_token=letters_per_token,
         k1=policy.k1,
     )
-    candidates = [
-        fusion.FusionCandidate(
-            semantic=pool.similarities.get(ref),
-            keyword=pool.keyword_hits[ref].score if ref in pool.keyword_hits else None,
-            coverage=_coverage(pool.keyword_hits.get(ref), weights, total),
+    found = [
+        fusion.FusionCandidate(member.similarity)
+        if member.hit is None
+        # Share of the weight of the query's known terms that it holds.
+        else fusion.FusionCandidate(
+            member.similarity, member.hit.score, sum(compress(weights, member.hit.frequencies)) / total
         )
-        for ref in members
+        for member in pool.members
     ]
-    fused = fusion.fuse(candidates, signals, policy.fusion)
+    fused = fusion.fuse(found, signals, policy.fusion)
     merged = [
-        _candidate(pool, ref, score.score)._replace(
-            semantic_evidence=score.semantic_evidence,
-            keyword_evidence=score.keyword_evidence,
-            coverage=candidate.coverage,
+        Candidate(
+            member.id,
+            member.semantic_rank,
+            member.keyword_rank,
+            score.score,
+            score.score,
+            member.similarity,
+            member.keyword_score,
+            score.semantic_evidence,
+            score.keyword_evidence,
+            one.coverage,
         )
-        for ref, score, candidate in zip(members, fused.scores, candidates, strict=True)
+        for member, one, score in zip(pool.members, found, fused.scores, strict=True)
     ]
     return _ordered(merged), fused.explanation
-
-
-def _coverage(hit: KeywordHit | None, weights: Sequence[float], total: float) -> float:
-    """Share of the weight of the query's known terms that a memory holds."""
-    if hit is None or not total:
-        return 0.0
-    return sum(weight for weight, count in zip(weights, hit.frequencies, strict=True) if count) / total
-
-
-def _candidate(pool: Pool, ref: UUID, score: float) -> Candidate:
-    hit = pool.keyword_hits.get(ref)
-    return Candidate(
-        ref,
-        pool.semantic_ranks.get(ref, 0),
-        pool.keyword_ranks.get(ref, 0),
-        score,
-        score,
-        pool.similarities.get(ref),
-        None if hit is None else hit.score,
-    )
 
 
 def _ordered(candidates: list[Candidate]) -> list[Candidate]:

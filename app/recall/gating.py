@@ -24,14 +24,18 @@ class Gate:
     """Outcome of a gate.
 
     Attributes:
-        passed: fragments that may answer.
+        passed: fragments that may answer; ``None`` when nothing gates.
         held: the anchors that each candidate holds.
         unmatched: anchors that no memory of the profile holds.
     """
 
-    passed: frozenset[UUID]
+    passed: frozenset[UUID] | None
     held: Mapping[UUID, tuple[str, ...]]
     unmatched: tuple[str, ...] = ()
+
+    def passes(self, ref: UUID) -> bool:
+        """Whether a fragment may answer."""
+        return self.passed is None or ref in self.passed
 
 
 def all_anchors(anchors: Sequence[str], texts: Mapping[UUID, str]) -> Gate:

@@ -296,13 +296,16 @@ class RecallService:
 
 def _passages(views: dict[UUID, FragmentView], pool: Pool) -> dict[UUID, Passage]:
     """What the rules read; what stands beside the content is known only where the keyword branch found it."""
+    if not views:
+        return {}
+    by_words = {member.id for member in pool.members if member.hit is not None}
     return {
         ref: Passage(
             id=ref,
             content=view.content,
             recall_text="\n".join(
                 [view.content, *secondary_texts(view.source, view.labels, view.metadata)]
-                if ref in pool.keyword_hits
+                if ref in by_words
                 else [view.content]
             ),
             time=view.recorded_at,

@@ -73,7 +73,7 @@ def needs_passages(policy: RankingPolicy, parsed: Parsed, gate: Gate | None) -> 
 
 def _several_anchored(policy: RankingPolicy, parsed: Parsed, gate: Gate | None) -> bool:
     """Whether several memories hold the question's anchors, and it does not ask for a draft itself."""
-    if not policy.scaled_adjustments or gate is None or len(gate.passed) <= 1:
+    if not policy.scaled_adjustments or gate is None or gate.passed is None or len(gate.passed) <= 1:
         return False
     return any(gate.held.get(ref) for ref in gate.passed) and not clause_cues().asks_for_draft(parsed.text)
 
@@ -99,6 +99,8 @@ def rank(
         now: the time of the recall.
         typed_anchors: anchors that facts and claims of this recall hold.
     """
+    if policy.scaled_adjustments and not passages and gate is not None and gate.passed is None:
+        return Ranking(_in_tier(candidates, tiers.of_fragment(parsed.intent, ())), [], gate.unmatched)
     if policy.scaled_adjustments:
         results, refuted = _scaled(policy, parsed, candidates, passages, gate, now=now)
     else:
@@ -125,6 +127,13 @@ def rank(
     return Ranking(kept, dropped, gate.unmatched)
 
 
+def _in_tier(candidates: Sequence[Candidate], tier: float) -> list[Candidate]:
+    """The candidates as they are: an ordinary question moves none, and copying all of them is dear."""
+    if tier == tiers.FRAGMENT:
+        return list(candidates)
+    return [candidate._replace(tier=tier) for candidate in candidates]
+
+
 def index_gate(
     policy: RankingPolicy, parsed: Parsed, question: AnalyzedQuery, keyword: KeywordOutcome, pool: Pool
 ) -> Gate | None:
@@ -132,16 +141,16 @@ def index_gate(
     if not policy.coverage_gate:
         return None
     if not parsed.gating:
-        return Gate(frozenset(pool.members), {})
+        return Gate(None, {})
     terms = frozenset([*question.terms, *question.identifiers])
     spelled = gating.spellings(parsed.gating, terms, keyword.documents)
     wanted = frozenset().union(*spelled.values())
     places = [(place, w.term) for place, w in enumerate(keyword.weights) if w.term in wanted]
     held = {
-        ref: frozenset(term for place, term in places if pool.keyword_hits[ref].frequencies[place])
-        if ref in pool.keyword_hits
+        member.id: frozenset(term for place, term in places if member.hit.frequencies[place])
+        if member.hit is not None
         else frozenset[str]()
-        for ref in pool.members
+        for member in pool.members
     }
     common = max(policy.common_anchor, int(policy.common_share * keyword.totals.documents))
     return gating.by_coverage(spelled, keyword.documents, held, common=common)
@@ -171,7 +180,7 @@ def _scaled(
     read = [
         candidate
         for candidate in candidates
-        if candidate.id in passages and (gate is None or candidate.id in gate.passed)
+        if candidate.id in passages and (gate is None or gate.passes(candidate.id))
     ]
     if not read:
         return [Adjusted(candidate.base_score) for candidate in candidates], [False] * len(candidates)
@@ -207,7 +216,7 @@ def _reasons(
     for candidate, bad in zip(scored, refuted, strict=True):
         if bad:
             reasons.append("speaks against itself" if candidate.final_score > 0 else "no score left")
-        elif parsed.gating and candidate.id not in gate.passed:
+        elif parsed.gating and not gate.passes(candidate.id):
             missing = [anchor for anchor in parsed.gating if anchor not in gate.held.get(candidate.id, ())]
             reasons.append(f"lacks {', '.join(missing)}")
         else:

@@ -87,17 +87,17 @@ class Neighbours:
 
 
 STATISTICS: Final = """
-    SELECT NULL AS lexeme, coalesce(sum(documents), 0)::bigint, coalesce(sum(tokens), 0)::bigint,
-           coalesce(sum(tokens_squared), 0)::bigint, coalesce(sum(vectors), 0)::bigint
-    FROM collection_statistics WHERE team_id = %(team)s AND profile_id = %(profile)s AND kind = %(kind)s
+    SELECT kind, NULL AS lexeme, sum(documents)::bigint AS documents, sum(tokens)::bigint AS tokens,
+           sum(tokens_squared)::bigint AS tokens_squared, sum(vectors)::bigint AS vectors
+    FROM collection_statistics WHERE team_id = %(team)s AND profile_id = %(profile)s GROUP BY kind
     UNION ALL
-    SELECT lexeme, sum(documents), 0, 0, 0
+    SELECT %(kind)s, lexeme, sum(documents)::bigint, 0, 0, 0
     FROM lexeme_statistics
     WHERE team_id = %(team)s AND profile_id = %(profile)s AND kind = %(kind)s AND lexeme = ANY (%(terms)s)
     GROUP BY lexeme
 """
 _KEYWORD_SEARCH: Final = """
-    SELECT id, score, frequencies
+    SELECT %s::integer AS part, id, score, frequencies
     FROM keyword_search(%s::smallint, %s::tsquery, %s::text[]::tsquery[], %s::float8[], %s, %s, %s,
                         %s::timestamptz, %s::timestamptz, %s::text[], %s::text[], %s)
 """
@@ -105,13 +105,6 @@ SEMANTIC_SEARCH: Final = """
     SELECT id, similarity, mean, deviation, exact, graph
     FROM semantic_search(%s::smallint, %s::smallint, %s::halfvec,
                          %s::timestamptz, %s::timestamptz, %s::text[], %s::text[], %s)
-"""
-
-
-OTHER_KINDS: Final = """
-    SELECT kind FROM collection_statistics
-    WHERE team_id = %(team)s AND profile_id = %(profile)s AND kind <> %(kind)s
-    GROUP BY kind HAVING sum(documents) > 0
 """
 
 
@@ -125,45 +118,46 @@ async def read_statistics(
         "kind": int(kind),
         "terms": list(terms),
     }
-    rows, kinds = await unit.fetch(Statement(STATISTICS, parameters), Statement(OTHER_KINDS, parameters))
     totals = CollectionTotals(0, 0, 0, 0)
     frequencies: dict[str, int] = {}
-    for lexeme, documents, tokens, tokens_squared, vectors in rows:
-        if lexeme is None:
-            totals = CollectionTotals(documents, tokens, tokens_squared, vectors)
-        else:
+    others: set[Kind] = set()
+    for other, lexeme, documents, tokens, tokens_squared, vectors in await unit.fetch(
+        Statement(STATISTICS, parameters)
+    ):
+        if lexeme is not None:
             frequencies[lexeme] = int(documents)
-    return totals, frequencies, frozenset(Kind(row[0]) for row in kinds)
+        elif other == kind:
+            totals = CollectionTotals(documents, tokens, tokens_squared, vectors)
+        elif documents:
+            others.add(Kind(other))
+    return totals, frequencies, frozenset(others)
 
 
 def keyword_statement(
-    profile_id: UUID, query: KeywordQuery, groups: Sequence[Sequence[str]], depth: int
+    profile_id: UUID, query: KeywordQuery, selections: Sequence[Sequence[Sequence[str]]], depth: int
 ) -> Statement:
-    """Best ``depth`` documents that hold a term of every group, by score, then id."""
+    """Best ``depth`` documents of each selection, by score, then id; a selection's hold a term of each of its groups."""
     prefix = space_prefix(profile_id)
-    selection = " & ".join(
-        "(" + " | ".join(quoted(term) for term in prefixed(group, prefix)) + ")" for group in groups
-    )
     terms = [quoted(term) for term in prefixed(query.terms, prefix)]
-    return Statement(
-        _KEYWORD_SEARCH,
-        (
-            int(query.kind),
-            selection,
-            terms,
-            list(query.weights),
-            query.k1,
-            query.b,
-            query.average_length,
-            *query.filters.parameters,
-            depth,
-        ),
-    )
+    parameters: list[Any] = []
+    for part, groups in enumerate(selections):
+        selection = " & ".join(
+            "(" + " | ".join(quoted(term) for term in prefixed(group, prefix)) + ")" for group in groups
+        )
+        parameters += [part, int(query.kind), selection, terms, list(query.weights)]
+        parameters += [query.k1, query.b, query.average_length, *query.filters.parameters, depth]
+    return Statement(" UNION ALL ".join([_KEYWORD_SEARCH] * len(selections)), parameters)
 
 
-def keyword_hits(rows: Sequence[tuple[Any, ...]]) -> tuple[KeywordHit, ...]:
-    """Rows of a keyword statement."""
-    return tuple(map(KeywordHit._make, rows))
+async def keyword_search(
+    unit: ReadUnit, query: KeywordQuery, selections: Sequence[Sequence[Sequence[str]]], depth: int
+) -> list[tuple[KeywordHit, ...]]:
+    """Hits of each selection (`keyword_statement`), all from one snapshot."""
+    found: list[list[KeywordHit]] = [[] for _ in selections]
+    if selections:
+        for part, *hit in await unit.fetch(keyword_statement(unit.tenant.profile, query, selections, depth)):
+            found[part].append(KeywordHit._make(hit))
+    return [tuple(hits) for hits in found]
 
 
 async def semantic_search(unit: ReadUnit, query: SemanticQuery, depth: int) -> Neighbours:
@@ -175,7 +169,7 @@ async def semantic_search(unit: ReadUnit, query: SemanticQuery, depth: int) -> N
         *query.filters.parameters,
         depth,
     )
-    [rows] = await unit.fetch(Statement(SEMANTIC_SEARCH, parameters))
+    rows = await unit.fetch(Statement(SEMANTIC_SEARCH, parameters))
     if not rows:
         return Neighbours()
     _, _, mean, deviation, exact, graph = rows[0]
@@ -199,8 +193,7 @@ async def exact_search(unit: ReadUnit, query: SemanticQuery, depth: int) -> tupl
             "depth": depth,
         },
     )
-    [rows] = await unit.fetch(statement)
-    return tuple((row[0], row[1]) for row in rows)
+    return tuple((row[0], row[1]) for row in await unit.fetch(statement))
 
 
 async def read_vectors(
@@ -218,8 +211,7 @@ async def read_vectors(
             "ids": list(ids),
         },
     )
-    [rows] = await unit.fetch(statement)
     windows: dict[UUID, list[list[float]]] = {}
-    for ref, embedding in rows:
+    for ref, embedding in await unit.fetch(statement):
         windows.setdefault(ref, []).append(embedding)
     return {ref: np.array(sorted(vectors), np.float32) for ref, vectors in windows.items()}

@@ -20,14 +20,15 @@ def evidence_of(
         closeness = above / max(1 - semantic.mean, _MIN_DEVIATION)
         prominence = above / max(semantic.deviation, _MIN_DEVIATION)
     best_words = keyword.hits[0].id if keyword.hits else None
-    best_meaning = semantic.hits[0][0] if semantic.hits else None
-    found = [None if ref is None else pool.keyword_hits.get(ref) for ref in (best_words, best_meaning)]
-    leaders = [hit for hit in found if hit is not None]
+    best_meaning = pool.members[0] if semantic.hits else None
+    leaders = list(keyword.hits[:1])
+    if best_meaning is not None and best_meaning.hit is not None:
+        leaders.append(best_meaning.hit)
     return Evidence(
         closeness=closeness,
         prominence=prominence,
         coverage=max((_coverage(question, keyword, hit) for hit in leaders), default=0.0),
-        agreement=best_words is not None and best_words == best_meaning,
+        agreement=best_meaning is not None and best_words == best_meaning.id,
     )
 
 

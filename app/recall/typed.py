@@ -57,15 +57,11 @@ async def typed_branch(
         ),
     )
     pool = Pool.of(keyword, semantic)
-    found = await recalled.read(tenant, kind, pool.members)
+    found = await recalled.read(tenant, kind, pool.ids)
     return [
         TypedCandidate(
-            found[ref],
-            pool.semantic_ranks.get(ref, 0),
-            pool.keyword_ranks.get(ref, 0),
-            pool.similarities.get(ref),
-            pool.keyword_hits[ref].score if ref in pool.keyword_hits else None,
+            memory, member.semantic_rank, member.keyword_rank, member.similarity, member.keyword_score
         )
-        for ref in pool.members
-        if ref in found and found[ref].holds(filters.valid_at, filters.known_at)
+        for member in pool.members
+        if (memory := found.get(member.id)) is not None and memory.holds(filters.valid_at, filters.known_at)
     ]

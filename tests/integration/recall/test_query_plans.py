@@ -122,7 +122,7 @@ class Plans:
 def keyword(profile: UUID, *groups: list[str]) -> Any:
     terms = tuple(term for group in groups for term in group)
     query = KeywordQuery(terms, tuple(1.0 for _ in terms), k1=1.2, b=0.75, average_length=3.0)
-    return repository.keyword_statement(profile, query, groups, 100)
+    return repository.keyword_statement(profile, query, [groups], 100)
 
 
 @pytest.mark.slow

@@ -371,9 +371,9 @@ async def test_searches_through_the_service_see_one_tenant(
 ) -> None:
     statement = Statement(SEARCHES[branch], question)
     async with services.database.reading(Tenant(spaces[0].member.team_id, spaces[2].profile_id)) as unit:
-        assert await unit.fetch(statement) == [[]]
+        assert await unit.fetch(statement) == []
     async with services.database.reading(spaces[2].tenant) as unit:
-        [found] = await unit.fetch(statement)
+        found = await unit.fetch(statement)
     assert {str(row[0]) for row in found} <= set(spaces[2].fragments)
 
 
@@ -414,7 +414,7 @@ async def test_nothing_of_a_context_is_left_on_the_connection(
             await unit.execute(sa.text("SELECT 1 / 0"))
     assert await context_left(one_connection) == nothing
     async with one_connection.reading(tenant) as unit:
-        [[row]] = await unit.fetch(Statement("SELECT count(*) FROM fragments"))
+        [row] = await unit.fetch(Statement("SELECT count(*) FROM fragments"))
         assert row == (3,)
     assert await context_left(one_connection) == nothing
     with pytest.raises(sa.exc.DBAPIError):
@@ -437,7 +437,7 @@ async def test_a_tenant_after_another_on_one_connection_sees_its_own_rows(
             found = (await unit.execute(sa.text("SELECT id FROM fragments ORDER BY id"))).scalars()
             assert [str(fragment_id) for fragment_id in found] == list(space.fragments)
         async with one_connection.reading(space.tenant) as unit:
-            [found] = await unit.fetch(Statement("SELECT id FROM fragments ORDER BY id"))
+            found = await unit.fetch(Statement("SELECT id FROM fragments ORDER BY id"))
             assert [str(row[0]) for row in found] == list(space.fragments)
 
 
