@@ -15,8 +15,29 @@ from typing import Any, Final
 from app.evaluation.suites import wording
 from app.evaluation.suites.writing import SeedDraft
 
-PRESETS: Final = {"small": 4, "standard": 20, "large": 100}
 _LETTERS: Final = "bcdfghjkmnpqrstvwxz"
+
+
+@dataclass(frozen=True, slots=True)
+class Preset:
+    """A size of the suite.
+
+    Attributes:
+        cases: In all; the kinds share them as evenly as it goes.
+        bystanders: Documents for each case that answer a question of its kind which nobody asks.
+    """
+
+    cases: int
+    bystanders: int = 0
+
+
+# The last one has the shape of Dense-Mem's local evaluation: 1,000 cases over 4,000 documents.
+PRESETS: Final = {
+    "small": Preset(24),
+    "standard": Preset(120),
+    "large": Preset(600),
+    "thousand": Preset(1_000, bystanders=1),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +66,7 @@ def generate(folder: Path, *, preset: str = "standard", draw: int = 1) -> None:
 
     Args:
         folder: Made if missing.
-        preset: A key of `PRESETS`: how many cases of each kind.
+        preset: A key of `PRESETS`.
         draw: Seed number.
     """
     chance = Random(f"hardcases/{preset}/{draw}")  # noqa: S311 - reproducible draws, no secrets
@@ -55,9 +76,16 @@ def generate(folder: Path, *, preset: str = "standard", draw: int = 1) -> None:
     )
     names = _Names(chance)
     told: set[str] = set()
-    for kind in KINDS:
-        for number in range(1, PRESETS[preset] + 1):
-            _write(draft, _untold(KINDS[kind], names, told), f"{kind}_{number:03d}", chance)
+    size = PRESETS[preset]
+    for place, (kind, make) in enumerate(KINDS.items()):
+        share, rest = divmod(size.cases, len(KINDS))
+        for number in range(1, share + (place < rest) + 1):
+            case_id = f"{kind}_{number:03d}"
+            _write(draft, _untold(make, names, told), case_id, chance)
+            draft.corpus += [
+                _bystander(_untold(make, names, told), f"{case_id}_bystander{other}")
+                for other in range(1, size.bystanders + 1)
+            ]
     draft.write(folder)
 
 
@@ -69,6 +97,17 @@ def _untold(make: Callable[["_Names"], Plot], names: "_Names", told: set[str]) -
         if not texts & told:
             told |= texts
             return plot
+
+
+def _bystander(plot: Plot, name: str) -> dict[str, Any]:
+    content, metadata = plot.answer
+    return {
+        "source_doc_id": name,
+        "content": content,
+        "metadata": metadata,
+        "authority": plot.authority,
+        "source_quality": 0.95,
+    }
 
 
 def _write(draft: SeedDraft, plot: Plot, case_id: str, chance: Random) -> None:
