@@ -17,6 +17,7 @@ class IndexEntry:
 
     Attributes:
         vectors: float32[windows, dimension], L2-normalised.
+        fingerprint: what near-duplicates are recognised by (`app.lexical.fingerprint`), for the kinds that have any.
     """
 
     id: UUID
@@ -29,6 +30,7 @@ class IndexEntry:
     valid_to: datetime | None
     recorded_at: datetime
     recorded_to: datetime | None
+    fingerprint: bytes | None = None
 
 
 @dataclass(frozen=True, slots=True)

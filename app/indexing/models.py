@@ -1,6 +1,7 @@
 """Tables that recall searches. All of it can be rebuilt from the memories; nothing here is the only copy."""
 
 from enum import IntEnum
+from typing import Final
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -47,12 +48,19 @@ class SearchDocument(Base):
     kind: Mapped[int] = mapped_column(sa.SmallInteger)
     lexemes: Mapped[str] = mapped_column(pg.TSVECTOR)
     length: Mapped[int] = mapped_column(sa.Integer)
+    fingerprint: Mapped[bytes | None] = mapped_column(sa.LargeBinary)
     source_type: Mapped[str] = mapped_column(sa.Text)
     labels: Mapped[list[str]] = mapped_column(pg.ARRAY(sa.Text), server_default=sa.text("'{}'::text[]"))
     valid_from: Mapped[OptionalTimestamp]
     valid_to: Mapped[OptionalTimestamp]
     recorded_at: Mapped[Timestamp]
     recorded_to: Mapped[OptionalTimestamp]
+
+
+# A value of each row of a SELECT from fragments. A subquery, and not a join: it is always a look-up by the primary key.
+FINGERPRINT_OF_FRAGMENT: Final = (
+    "(SELECT d.fingerprint FROM search_documents d WHERE d.team_id = fragments.team_id AND d.id = fragments.id)"
+)
 
 
 class LexemeStatistic(Base):

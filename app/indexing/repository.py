@@ -24,12 +24,12 @@ from app.lexical.tsvector import PREFIX_LENGTH, space_prefix, tsvector_literal
 # jsonb_to_recordset takes a whole batch as one parameter; row-level security rules COPY out.
 _INSERT_DOCUMENTS = sa.text(
     """
-    INSERT INTO search_documents (team_id, id, profile_id, kind, lexemes, length, source_type, labels,
-                                  valid_from, valid_to, recorded_at, recorded_to)
-    SELECT :team, r.id, :profile, r.kind, r.lexemes::tsvector, r.length, r.source_type, r.labels,
-           r.valid_from, r.valid_to, r.recorded_at, r.recorded_to
+    INSERT INTO search_documents (team_id, id, profile_id, kind, lexemes, length, fingerprint, source_type,
+                                  labels, valid_from, valid_to, recorded_at, recorded_to)
+    SELECT :team, r.id, :profile, r.kind, r.lexemes::tsvector, r.length, decode(r.fingerprint, 'base64'),
+           r.source_type, r.labels, r.valid_from, r.valid_to, r.recorded_at, r.recorded_to
     FROM jsonb_to_recordset(CAST(:rows AS jsonb)) AS r (
-        id uuid, kind smallint, lexemes text, length integer, source_type text, labels text[],
+        id uuid, kind smallint, lexemes text, length integer, fingerprint text, source_type text, labels text[],
         valid_from timestamptz, valid_to timestamptz, recorded_at timestamptz, recorded_to timestamptz)
     """
 )
@@ -60,6 +60,7 @@ async def insert_entries(unit: UnitOfWork, entries: Sequence[IndexEntry], space_
             "kind": entry.kind,
             "lexemes": tsvector_literal(entry.document, prefix),
             "length": entry.document.length,
+            "fingerprint": entry.fingerprint,
             "source_type": entry.source_type,
             "labels": entry.labels,
             "valid_from": entry.valid_from,

@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql as pg
 
 from app.db.unit_of_work import ReadUnit, Statement, UnitOfWork
+from app.indexing.models import FINGERPRINT_OF_FRAGMENT
 from app.memory.models import Fragment
 from app.memory.preparation import CLASSIFICATION_ORDERS
 
@@ -109,17 +110,17 @@ async def get_fragments(unit: UnitOfWork, ids: Sequence[UUID]) -> Sequence[sa.Ro
 
 _COLUMNS = tuple(column.name for column in Fragment.__table__.c)
 RECALLED = (
-    f"SELECT {', '.join(_COLUMNS)} FROM fragments"  # noqa: S608 - names of our own columns
+    f"SELECT {', '.join(_COLUMNS)}, {FINGERPRINT_OF_FRAGMENT} AS fingerprint FROM fragments"  # noqa: S608 - own names
     " WHERE team_id = %s AND profile_id = %s AND id = ANY (%s)"
 )
 
 
 async def read_active(unit: ReadUnit, ids: Sequence[UUID]) -> list[dict[str, Any]]:
-    """Active fragments by id, in no order; the hot read of recall."""
+    """Active fragments by id, each with its fingerprint, in no order; the hot read of recall."""
     parameters = (unit.tenant.team_id, unit.tenant.profile, list(ids))
     rows = await unit.fetch(Statement(RECALLED, parameters))
     # The status is looked at here: in the statement it would tempt the planner to walk the active ones' unique index.
-    fragments = [dict(zip(_COLUMNS, row, strict=True)) for row in rows]
+    fragments = [dict(zip((*_COLUMNS, "fingerprint"), row, strict=True)) for row in rows]
     return [fragment for fragment in fragments if fragment["status"] == "active"]
 
 

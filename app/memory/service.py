@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 import msgspec
@@ -21,6 +21,7 @@ from app.indexing.entries import IndexEntry
 from app.indexing.models import Kind
 from app.indexing.service import IndexingService
 from app.lexical.analysis import Analyzer
+from app.lexical.fingerprint import fingerprint
 from app.memory import preparation, repository
 from app.memory.schemas import Classification, FragmentInput, FragmentView
 from app.tenancy import audit
@@ -62,6 +63,13 @@ class Stored:
     id: UUID | None
     duplicate: bool
     error: StrataError | None = None
+
+
+class RecalledFragment(NamedTuple):
+    """A fragment as recall reads it, with its stored fingerprint (`app.lexical.fingerprint`)."""
+
+    view: FragmentView
+    fingerprint: bytes | None
 
 
 class FragmentService:
@@ -196,6 +204,12 @@ class FragmentService:
         async with self._database.reading(tenant) as unit:
             rows = await repository.read_active(unit, ids)
         return {row["id"]: view_of_fragment(row) for row in rows}
+
+    async def get_recalled(self, tenant: Tenant, ids: Sequence[UUID]) -> dict[UUID, RecalledFragment]:
+        """The same, each with its fingerprint."""
+        async with self._database.reading(tenant) as unit:
+            rows = await repository.read_active(unit, ids)
+        return {row["id"]: RecalledFragment(view_of_fragment(row), row["fingerprint"]) for row in rows}
 
     async def get_stored(self, tenant: Tenant, ids: Sequence[UUID]) -> dict[UUID, FragmentView]:
         """Fragments by id, retracted ones included; those that are gone are left out."""
@@ -336,6 +350,7 @@ def _entry(item: _Item, text_search_config: str) -> IndexEntry:
         source_type=data.source_type,
         labels=data.labels,
         **item.times._asdict(),
+        fingerprint=fingerprint(data.content, text_search_config).encoded(),
     )
 
 

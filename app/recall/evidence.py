@@ -22,10 +22,10 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import Final
 
+from app.lexical.fingerprint import content_words
 from app.recall import dates
 from app.recall.adjustments import Adjusted, Note, Passage
 from app.recall.cues import ClauseCues, QueryIntent, Reading
-from app.recall.diversity import signature
 
 _DAY: Final = timedelta(days=1)
 _NEAR: Final = timedelta(hours=72)
@@ -139,8 +139,8 @@ def _on_topic(
 ) -> dict[int, float]:
     """The fragments on topic, by place, with the evidence that each counts from."""
     within = [place for place, score in enumerate(scores) if score >= level]
-    asked = signature(query).stems
-    stems = [signature(passage.content).stems for passage in passages]
+    asked = content_words(query)
+    stems = [content_words(passage.content) for passage in passages]
     evidence = {place: scores[place] for place in within}
     for place, own in enumerate(stems):
         inherited = [
@@ -153,7 +153,7 @@ def _on_topic(
     return dict(sorted(evidence.items()))
 
 
-def _speaks_of_the_same(asked: frozenset[str], own: frozenset[str], other: frozenset[str]) -> bool:
+def _speaks_of_the_same(asked: frozenset[int], own: frozenset[int], other: frozenset[int]) -> bool:
     held = asked & other
     return len(held) >= _SHARED_TERMS and held <= own and _related(own, other)
 
@@ -168,7 +168,7 @@ def _frames(query: str, passages: Sequence[Passage], now: datetime) -> list[Fram
         or (time.astimezone(UTC).date() if spread else None)
         for passage, time in zip(passages, stored, strict=True)
     ]
-    stems = [signature(passage.content).stems for passage in passages]
+    stems = [content_words(passage.content) for passage in passages]
     frames = []
     for own, day in zip(stems, days, strict=True):
         relatives = [other for other, theirs in zip(days, stems, strict=True) if _related(own, theirs)]
@@ -179,7 +179,7 @@ def _frames(query: str, passages: Sequence[Passage], now: datetime) -> list[Fram
     return frames
 
 
-def _related(first: frozenset[str], second: frozenset[str]) -> bool:
+def _related(first: frozenset[int], second: frozenset[int]) -> bool:
     """Whether two fragments share half of the words of the shorter one."""
     return len(first & second) * 2 >= min(len(first), len(second)) > 0 or first is second
 

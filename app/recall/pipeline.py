@@ -21,7 +21,7 @@ from app.knowledge.services import KnowledgeServices
 from app.lexical.analysis import AnalyzedQuery, Analyzer
 from app.memory.preparation import secondary_texts
 from app.memory.schemas import FragmentView
-from app.memory.service import FragmentService
+from app.memory.service import FragmentService, RecalledFragment
 from app.recall import abstention, branches, diversity, explain, ranking, sufficiency, tiers
 from app.recall.adjustments import Passage
 from app.recall.branches import KeywordOutcome
@@ -121,14 +121,14 @@ class RecallService:
         else:
             candidates = fuse_by_rank(policy, pool)
         gate = ranking.index_gate(policy, parsed, question.analyzed, keyword, pool)
-        views = await self._texts(question, candidates, gate)
+        read = await self._texts(question, candidates, gate)
         now = datetime.now(UTC)
         typed, degraded = await self._facts_and_claims(question, keyword, semantic, gate, now)
         ranked = ranking.rank(
             policy,
             parsed,
             candidates,
-            _passages(views, pool),
+            _passages(read, pool),
             gate,
             now=now,
             typed_anchors=frozenset(anchor for item in typed for anchor in item.anchors)
@@ -146,7 +146,7 @@ class RecallService:
         results = (
             []
             if request.abstain and verdict.abstained
-            else await self._merged(question, ranked.kept, typed, views, selection)
+            else await self._merged(question, ranked.kept, typed, read, selection)
         )
         results, clarifications = await self._completed(
             question, results, degraded, evidence=request.include_evidence
@@ -188,13 +188,13 @@ class RecallService:
 
     async def _texts(
         self, question: _Question, candidates: list[Candidate], gate: Gate | None
-    ) -> dict[UUID, FragmentView]:
+    ) -> dict[UUID, RecalledFragment]:
         """Contents of the candidates that the rules must read; none for an ordinary question."""
         policy = question.policy
         if not ranking.needs_passages(policy, question.parsed, gate):
             return {}
-        read = candidates[: policy.adjusted_candidates] if policy.scaled_adjustments else candidates
-        return await self._fragments.get_many(question.tenant, [candidate.id for candidate in read])
+        asked = candidates[: policy.adjusted_candidates] if policy.scaled_adjustments else candidates
+        return await self._fragments.get_recalled(question.tenant, [candidate.id for candidate in asked])
 
     async def _facts_and_claims(
         self,
@@ -227,18 +227,18 @@ class RecallService:
         question: _Question,
         ranked: list[Candidate],
         typed: list[RankedTyped],
-        views: dict[UUID, FragmentView],
+        read: dict[UUID, RecalledFragment],
         selection: Selection,
     ) -> list[Hit]:
         """Fragments and statements by effective tier: the two never share one."""
         if not typed:
-            return await self._selected(question, ranked, views, selection)
+            return await self._selected(question, ranked, read, selection)
         above = [candidate for candidate in ranked if candidate.tier < tiers.FACT]
         below = [candidate for candidate in ranked if candidate.tier >= tiers.FACT]
-        hits = await self._selected(question, above, views, selection)
+        hits = await self._selected(question, above, read, selection)
         hits += [typed_hit(item) for item in typed[: selection.limit - len(hits)]]
         left = replace(selection, limit=selection.limit - len(hits))
-        hits += await self._selected(question, below, views, left) if left.limit else []
+        hits += await self._selected(question, below, read, left) if left.limit else []
         return [msgspec.structs.replace(hit, rank=rank) for rank, hit in enumerate(hits, start=1)]
 
     async def _completed(
@@ -255,25 +255,25 @@ class RecallService:
         self,
         question: _Question,
         ranked: list[Candidate],
-        known: dict[UUID, FragmentView],
+        known: dict[UUID, RecalledFragment],
         selection: Selection,
     ) -> list[Hit]:
         """The first ``limit`` candidates that are still there, with their contents and their near-duplicates."""
         if selection.diversity == "mmr" and ranked:
             ranked = await self._diversified(question, ranked)
-        views, found, start = dict(known), list[Candidate](), 0
+        read, found, start = dict(known), list[Candidate](), 0
         groups: list[Group] = []
         while len(groups) < selection.limit and start < len(ranked):
             chosen = ranked[start : start + selection.window]
             start += selection.window
             missing = [candidate.id for candidate in chosen if candidate.id not in known]
-            views |= await self._fragments.get_many(question.tenant, missing) if missing else {}
-            found += [candidate for candidate in chosen if candidate.id in views]
-            groups = selection.grouped(found, views)
+            read |= await self._fragments.get_recalled(question.tenant, missing) if missing else {}
+            found += [candidate for candidate in chosen if candidate.id in read]
+            groups = selection.grouped(found, read)
             if not question.policy.refill:
                 break
         return [
-            _hit(leader, rank, views[leader.id], [copy.id for copy in copies])
+            _hit(leader, rank, read[leader.id].view, [copy.id for copy in copies])
             for rank, (leader, copies) in enumerate(groups[: selection.limit], start=1)
         ]
 
@@ -294,7 +294,7 @@ class RecallService:
         return [ranked[place] for place in order]
 
 
-def _passages(views: dict[UUID, FragmentView], pool: Pool) -> dict[UUID, Passage]:
+def _passages(read: dict[UUID, RecalledFragment], pool: Pool) -> dict[UUID, Passage]:
     """What the rules read; what stands beside the content is known only where the keyword branch found it."""
     if not views:
         return {}
@@ -312,7 +312,7 @@ def _passages(views: dict[UUID, FragmentView], pool: Pool) -> dict[UUID, Passage
             authority=view.authority,
             valid_from=view.valid_from,
         )
-        for ref, view in views.items()
+        for ref, (view, _) in read.items()
     }
 
 

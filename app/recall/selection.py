@@ -7,7 +7,8 @@ from uuid import UUID
 import numpy as np
 import numpy.typing as npt
 
-from app.memory.schemas import FragmentView
+from app.lexical.fingerprint import Fingerprint, decoded, fingerprint
+from app.memory.service import RecalledFragment
 from app.recall.candidates import Candidate
 from app.recall.diversity import collapse
 from app.recall.policy import Diversity
@@ -29,11 +30,15 @@ class Selection:
         """Candidates to look at in one go: the slots, and what near-duplicates may take beside them."""
         return self.limit + self.limit // 2 + 2 if self.diversity == "collapse" else self.limit
 
-    def grouped(self, found: Sequence[Candidate], views: Mapping[UUID, FragmentView]) -> list[Group]:
+    def grouped(self, found: Sequence[Candidate], read: Mapping[UUID, RecalledFragment]) -> list[Group]:
         """Candidates in order, each with its near-duplicates where these share a slot."""
         if self.diversity != "collapse":
             return [(candidate, []) for candidate in found]
-        return collapse(found, lambda candidate: views[candidate.id].content, self.text_search_config)
+        return collapse(found, lambda candidate: self._fingerprint(read[candidate.id]))
+
+    def _fingerprint(self, fragment: RecalledFragment) -> Fingerprint:
+        """The stored fingerprint; one of other rules is made anew."""
+        return decoded(fragment.fingerprint) or fingerprint(fragment.view.content, self.text_search_config)
 
 
 def similarity_of(vectors: Sequence[Windows]) -> Callable[[int, int], float]:

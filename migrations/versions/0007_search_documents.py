@@ -24,6 +24,7 @@ def upgrade() -> None:
         sa.Column("kind", sa.SmallInteger(), nullable=False),
         sa.Column("lexemes", pg.TSVECTOR(), nullable=False),
         sa.Column("length", sa.Integer(), nullable=False),
+        sa.Column("fingerprint", sa.LargeBinary(), nullable=True),
         sa.Column("source_type", sa.Text(), nullable=False),
         sa.Column("labels", pg.ARRAY(sa.Text()), server_default=sa.text("'{}'::text[]"), nullable=False),
         sa.Column("valid_from", sa.DateTime(timezone=True), nullable=True),
