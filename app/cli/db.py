@@ -6,8 +6,10 @@ import sqlalchemy as sa
 import typer
 
 from app.cli.output import fail, out, print_json, print_table
+from app.cli.session import with_services
 from app.db import migrate
 from app.db.checks import check_database
+from app.db.unit_of_work import Tenant
 from app.db.urls import sqlalchemy_url
 from app.runtime import (
     API_VARIABLE,
@@ -18,9 +20,12 @@ from app.runtime import (
     ensure_space,
     explained_refusal,
 )
+from app.services import Services
 from app.settings import load_settings
 
 commands = typer.Typer(help="Migrations and checks of the database.", no_args_is_help=True)
+
+_ALL = 1_000_000
 
 
 def _owner_url(urls: DatabaseUrls) -> str:
@@ -89,6 +94,22 @@ def check(as_json: Annotated[bool, typer.Option("--json", help="Print JSON")] = 
         )
     if not all(finding.ok for finding in findings):
         raise typer.Exit(1)
+
+
+@commands.command()
+def refresh() -> None:
+    """Make anew what older rules derived from memories, after an upgrade that changes the rules; safe while serving."""
+
+    async def run(services: Services) -> int:
+        made = 0
+        for team in (await services.tenancy.list_teams(None, _ALL)).items:
+            for profile in (await services.tenancy.list_team_profiles(team.team_id, None, _ALL)).items:
+                made += await services.fragments.refresh_fingerprints(
+                    Tenant(team.team_id, profile.id), profile.text_search_config
+                )
+        return made
+
+    out.print(f"{with_services(run)} fingerprints made anew", highlight=False)
 
 
 @commands.command()

@@ -58,9 +58,7 @@ class SearchDocument(Base):
 
 
 # A value of each row of a SELECT from fragments. A subquery, and not a join: it is always a look-up by the primary key.
-FINGERPRINT_OF_FRAGMENT: Final = (
-    "(SELECT d.fingerprint FROM search_documents d WHERE d.team_id = fragments.team_id AND d.id = fragments.id)"
-)
+FINGERPRINT_OF_FRAGMENT: Final = "(SELECT d.fingerprint FROM search_documents d WHERE d.team_id = fragments.team_id AND d.id = fragments.id)"
 
 
 class LexemeStatistic(Base):

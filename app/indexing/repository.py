@@ -1,7 +1,7 @@
 """Statements that keep the index: documents, statistics, vectors, all in the transaction of the memory itself."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from uuid import UUID
 
 import msgspec
@@ -47,6 +47,16 @@ _INSERT_LEXEMES = sa.text(
     """
 ).bindparams(
     sa.bindparam("lexemes", type_=pg.ARRAY(sa.Text)), sa.bindparam("counts", type_=pg.ARRAY(sa.Integer))
+)
+
+_SET_FINGERPRINTS = sa.text(
+    """
+    UPDATE search_documents d SET fingerprint = m.fingerprint
+    FROM unnest(:ids, :fingerprints) AS m (id, fingerprint) WHERE d.team_id = :team AND d.id = m.id
+    """
+).bindparams(
+    sa.bindparam("ids", type_=pg.ARRAY(pg.UUID(as_uuid=True))),
+    sa.bindparam("fingerprints", type_=pg.ARRAY(sa.LargeBinary)),
 )
 
 
@@ -188,6 +198,33 @@ async def forget_profile(unit: UnitOfWork) -> None:
                 table.team_id == unit.tenant.team_id, table.profile_id == unit.tenant.profile
             )
         )
+
+
+async def stale_fingerprints(
+    unit: UnitOfWork, kind: Kind, version: int, after: UUID | None, limit: int
+) -> list[UUID]:
+    """Memories of a kind, by id, whose fingerprint other rules made or that have none."""
+    found = await unit.execute(
+        sa.select(SearchDocument.id)
+        .where(
+            SearchDocument.team_id == unit.tenant.team_id,
+            SearchDocument.profile_id == unit.tenant.profile,
+            SearchDocument.kind == kind,
+            *([] if after is None else [SearchDocument.id > after]),
+            sa.func.get_byte(SearchDocument.fingerprint, 0).is_distinct_from(version),
+        )
+        .order_by(SearchDocument.id)
+        .limit(limit)
+    )
+    return list(found.scalars())
+
+
+async def set_fingerprints(unit: UnitOfWork, made: Mapping[UUID, bytes]) -> None:
+    """Store fingerprints that were made anew."""
+    await unit.execute(
+        _SET_FINGERPRINTS,
+        {"team": unit.tenant.team_id, "ids": list(made), "fingerprints": list(made.values())},
+    )
 
 
 async def read_placement(unit: UnitOfWork, space_id: int) -> int | None:

@@ -1,6 +1,6 @@
 """Use cases of the index: what other packages call when a memory comes or goes."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import Final
 from uuid import UUID
@@ -9,12 +9,15 @@ from app.db.unit_of_work import Tenant, UnitOfWork
 from app.errors import StrataError
 from app.indexing import compaction, repository
 from app.indexing.entries import IndexEntry
+from app.indexing.models import Kind
+from app.lexical.fingerprint import VERSION
 
 AskForMaintenance = Callable[[Tenant, int], Awaitable[None]]
 # Uncompacted changes cost each keyword search a little; these many cost it well below a millisecond.
 MAX_CHANGES: Final = 200
 MAX_DOCUMENTS: Final = 5_000
 ERASE_BATCH: Final = 2_000
+REFRESH_BATCH: Final = 1_000
 
 
 class IndexingService:
@@ -50,6 +53,14 @@ class IndexingService:
         """Make memories unfindable as soon as the unit commits."""
         await repository.delete_entries(unit, ids)
         await self._maintain_if_due(unit)
+
+    async def stale_fingerprints(self, unit: UnitOfWork, kind: Kind, after: UUID | None) -> list[UUID]:
+        """Some memories by id, whose fingerprint is to be made anew; none when all are up to date."""
+        return await repository.stale_fingerprints(unit, kind, VERSION, after, REFRESH_BATCH)
+
+    async def set_fingerprints(self, unit: UnitOfWork, made: Mapping[UUID, bytes]) -> None:
+        """Store fingerprints by memory."""
+        await repository.set_fingerprints(unit, made)
 
     async def _maintain_if_due(self, unit: UnitOfWork) -> None:
         changes, documents = await compaction.pending_changes(unit)

@@ -217,6 +217,21 @@ class FragmentService:
             rows = await repository.get_fragments(unit, ids)
         return {row["id"]: view_of_fragment(row) for row in rows}
 
+    async def refresh_fingerprints(self, tenant: Tenant, text_search_config: str) -> int:
+        """Make anew the fingerprints of a profile that other rules made, batch by batch; returns how many."""
+        made, after = 0, None
+        while True:
+            async with self._database.tenant(tenant) as unit:
+                stale = await self._indexing.stale_fingerprints(unit, Kind.FRAGMENT, after)
+                if not stale:
+                    return made
+                rows = await repository.get_fragments(unit, stale)
+                await self._indexing.set_fingerprints(
+                    unit,
+                    {row["id"]: fingerprint(row["content"], text_search_config).encoded() for row in rows},
+                )
+            made, after = made + len(rows), stale[-1]
+
     async def list_page(
         self, tenant: Tenant, *, after: UUID | None, limit: int, **filters: Any
     ) -> Page[FragmentView]:

@@ -296,7 +296,7 @@ class RecallService:
 
 def _passages(read: dict[UUID, RecalledFragment], pool: Pool) -> dict[UUID, Passage]:
     """What the rules read; what stands beside the content is known only where the keyword branch found it."""
-    if not views:
+    if not read:
         return {}
     by_words = {member.id for member in pool.members if member.hit is not None}
     return {

@@ -178,4 +178,5 @@ def test_contents_are_read_by_primary_key(plans: "Plans", module_database: Any) 
         ids = [row[0] for row in connection.execute("SELECT id FROM fragments LIMIT 10")]
     plan = plans.of(LARGE, repository.Statement(RECALLED, (TEAM, LARGE, ids)))
     assert re.search(r"(Index Scan using|Bitmap Index Scan on) (fragments_pkey|fragments_listing_idx)", plan)
+    assert "Index Scan using search_documents_pkey" in plan
     assert "Rows Removed by Filter" not in plan
