@@ -12,7 +12,6 @@ import sqlalchemy as sa
 from app.db import migrate
 from app.db.checks import check_database
 from app.db.embedded import EmbeddedPostgres
-from app.db.engine import create_engine
 from app.db.roles import API_ROLE, OWNER_ROLE, set_up_roles
 from app.db.unit_of_work import Database
 from app.db.urls import sqlalchemy_url
@@ -190,8 +189,8 @@ async def running_services(settings: Settings) -> AsyncIterator[Services]:
         embeddings = embedding_service(settings)
         descriptor = await asyncio.to_thread(lambda: embeddings.descriptor)
         space_id = await asyncio.to_thread(_checked_space, urls, descriptor)
-        database = Database(
-            create_engine(urls.api, pool_size=settings.pool_size, pool_timeout=settings.pool_timeout)
+        database = Database.connect(
+            urls.api, pool_size=settings.pool_size, pool_timeout=settings.pool_timeout
         )
         jobs = JobQueue(urls.api)
         services = build_services(settings, database, embeddings, jobs, space_id)

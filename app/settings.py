@@ -53,7 +53,12 @@ class Settings(BaseSettings):
     operator_token: SecretStr | None = Field(
         default=None, description="Bearer token of `/v1/admin`; unset: those routes answer 401"
     )
-    pool_size: int = Field(default=10, ge=1, le=500, description="Database connections of one process")
+    pool_size: int = Field(
+        default=10,
+        ge=1,
+        le=500,
+        description="Database connections of one process: half of them for reading, one of each kind at the least",
+    )
     pool_timeout: float = Field(default=5.0, gt=0, description="Seconds to wait for a connection before 503")
     rate_limit_per_minute: int = Field(
         default=0, ge=0, description="Requests a minute for one API key and process; 0: no limit"

@@ -11,7 +11,6 @@ import psycopg
 from pydantic import SecretStr
 
 from app.bench.stage import OPERATOR_TOKEN, Profile, StageError
-from app.db.engine import create_engine
 from app.db.unit_of_work import Database, ReadUnit, Statement, Tenant
 from app.db.urls import libpq_url
 from app.embeddings.hash_backend import HashEmbedder
@@ -41,9 +40,7 @@ async def services_with(urls: DatabaseUrls, embedder: Embedder) -> AsyncIterator
     )
     space_id = ensure_space(urls.owner or urls.api, embedder.descriptor)
     embeddings = EmbeddingService(embedder)
-    database = Database(
-        create_engine(urls.api, pool_size=settings.pool_size, pool_timeout=settings.pool_timeout)
-    )
+    database = Database.connect(urls.api, pool_size=settings.pool_size, pool_timeout=settings.pool_timeout)
     jobs = JobQueue(urls.api)
     services = build_services(settings, database, embeddings, jobs, space_id)
     worker.register(services)
@@ -123,7 +120,7 @@ class _RecordingDatabase(Database):
     """A database whose reads are recorded."""
 
     def __init__(self, inner: Database) -> None:
-        super().__init__(inner.engine)
+        super().__init__(inner.engine, inner.readers)
         self.statements: list[Statement] = []
 
     @asynccontextmanager

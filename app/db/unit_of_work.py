@@ -14,6 +14,8 @@ import psycopg
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
+from app.db.engine import create_engine
+
 _BIND = sa.text(
     "SELECT set_config('strata.team_id', :team, true), set_config('strata.profile_id', :profile, true),"
     " set_config('strata.operator', :operator, true)"
@@ -134,10 +136,25 @@ def bound(statement: Statement, tenant: Tenant) -> Statement:
 
 
 class Database:
-    """Opens units of work on one engine."""
+    """Opens units of work.
 
-    def __init__(self, engine: AsyncEngine) -> None:
+    Args:
+        engine: For transactions.
+        readers: For what needs none, in autocommit.
+    """
+
+    def __init__(self, engine: AsyncEngine, readers: AsyncEngine) -> None:
         self.engine = engine
+        self.readers = readers
+
+    @classmethod
+    def connect(cls, url: str, *, pool_size: int, pool_timeout: float) -> "Database":
+        """Database on two pools, about half of ``pool_size`` connections each and one at the least."""
+        reading = max(1, (pool_size + 1) // 2)
+        return cls(
+            create_engine(url, pool_size=max(1, pool_size - reading), pool_timeout=pool_timeout),
+            create_engine(url, pool_size=reading, pool_timeout=pool_timeout, autocommit=True),
+        )
 
     @asynccontextmanager
     async def tenant(self, tenant: Tenant) -> AsyncIterator[UnitOfWork]:
@@ -169,8 +186,7 @@ class Database:
     @asynccontextmanager
     async def _driver(self) -> AsyncIterator[psycopg.AsyncConnection[Any]]:
         """The driver's own connection, in autocommit; its errors come out wrapped as SQLAlchemy wraps them."""
-        async with self.engine.connect() as plain:
-            connection = await plain.execution_options(isolation_level="AUTOCOMMIT")
+        async with self.readers.connect() as connection:
             driver = (await connection.get_raw_connection()).driver_connection
             try:
                 with wrapped_errors(self.engine.dialect):
@@ -190,9 +206,10 @@ class Database:
     @asynccontextmanager
     async def unbound(self) -> AsyncIterator[AsyncConnection]:
         """Autocommit connection without a tenant: key lookup, health checks, global tables."""
-        async with self.engine.connect() as connection:
-            yield await connection.execution_options(isolation_level="AUTOCOMMIT")
+        async with self.readers.connect() as connection:
+            yield connection
 
     async def close(self) -> None:
         """Close every pooled connection."""
         await self.engine.dispose()
+        await self.readers.dispose()

@@ -26,12 +26,13 @@ class Caps:
     Attributes:
         first: Candidates that the rarest terms may select at first.
         work: Candidates times scored terms that any attempt may cost, by estimate.
-        terms: Terms that are scored; of a longer query the rarest are kept.
+        terms: Terms that are scored; of a longer query the rarest are kept. Against 32 it costs .001 nDCG@10 on questions
+            of 54 terms (dialogues), nothing elsewhere, and saves a quarter of a long question's work.
     """
 
     first: int = 2_000
     work: int = 60_000
-    terms: int = 32
+    terms: int = 24
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,6 @@ from psycopg import sql
 from app.asgi import create_app
 from app.db import migrate
 from app.db.embedded import EmbeddedPostgres
-from app.db.engine import create_engine
 from app.db.roles import API_ROLE, OWNER_ROLE, set_up_roles
 from app.db.unit_of_work import Database
 from app.embeddings.descriptor import EmbeddingDescriptor
@@ -141,10 +140,8 @@ class opened_services:  # noqa: N801 - reads as the context manager that it is
         self._embeddings = embedding_service(self._settings)
         descriptor: EmbeddingDescriptor = await asyncio.to_thread(lambda: self._embeddings.descriptor)
         space = await asyncio.to_thread(ensure_space, self._urls.owner, descriptor, TEST_GRAPHS)
-        self._database = Database(
-            create_engine(
-                self._urls.api, pool_size=self._settings.pool_size, pool_timeout=self._settings.pool_timeout
-            )
+        self._database = Database.connect(
+            self._urls.api, pool_size=self._settings.pool_size, pool_timeout=self._settings.pool_timeout
         )
         await self._embeddings.start()
         jobs = JobQueue(self._urls.api)

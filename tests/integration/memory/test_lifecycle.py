@@ -10,7 +10,6 @@ import pytest
 import sqlalchemy as sa
 from pgvector import HalfVector
 
-from app.db.engine import create_engine
 from app.db.unit_of_work import Database, Tenant
 from app.memory.schemas import FragmentInput
 from app.recall.schemas import RecallInput
@@ -236,7 +235,7 @@ async def test_the_ends_of_the_calendar_read_back_under_any_time_zone(
             connection.execute(
                 f"ALTER ROLE strata_api IN DATABASE {database_urls.name} SET timezone = '{zone}'"
             )
-            database = Database(create_engine(database_urls.api, pool_size=1, pool_timeout=1))
+            database = Database.connect(database_urls.api, pool_size=1, pool_timeout=1)
             try:
                 async with database.tenant(Tenant(member.team_id, member.profile_id)) as unit:
                     start, end = (await unit.execute(statement, {"id": UUID(fragment_id)})).one()

@@ -11,7 +11,6 @@ import pytest
 import sqlalchemy as sa
 from psycopg import sql
 
-from app.db.engine import create_engine
 from app.db.unit_of_work import Database, Statement, Tenant
 from app.services import Services
 from app.tenancy.authentication import Authentication
@@ -382,8 +381,8 @@ async def test_searches_through_the_service_see_one_tenant(
 
 @pytest.fixture
 async def one_connection(database_urls: TestDatabase) -> AsyncIterator[Database]:
-    """A pool of one: everybody uses the connection that the one before has used."""
-    database = Database(create_engine(database_urls.api, pool_size=1, pool_timeout=1))
+    """Pools of one: everybody uses the connection that the one before has used."""
+    database = Database.connect(database_urls.api, pool_size=1, pool_timeout=1)
     yield database
     await database.close()
 
@@ -391,11 +390,14 @@ async def one_connection(database_urls: TestDatabase) -> AsyncIterator[Database]
 async def context_left(database: Database) -> tuple[Any, ...]:
     names = ("team_id", "profile_id", "operator", "key_prefix")
     settings = ", ".join(f"coalesce(current_setting('strata.{name}', true), '')" for name in names)
-    async with database.engine.connect() as connection:
-        context = (await connection.execute(sa.text(f"SELECT {settings}"))).one()
-        assert (await connection.execute(sa.text("SELECT count(*) FROM fragments"))).scalar_one() == 0
-        assert (await connection.execute(sa.text("SELECT count(*) FROM teams"))).scalar_one() == 0
-    return tuple(context)
+    left = set()
+    for engine in (database.engine, database.readers):
+        async with engine.connect() as connection:
+            left.add(tuple((await connection.execute(sa.text(f"SELECT {settings}"))).one()))
+            assert (await connection.execute(sa.text("SELECT count(*) FROM fragments"))).scalar_one() == 0
+            assert (await connection.execute(sa.text("SELECT count(*) FROM teams"))).scalar_one() == 0
+    [context] = left
+    return context
 
 
 async def test_nothing_of_a_context_is_left_on_the_connection(
