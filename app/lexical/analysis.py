@@ -21,7 +21,7 @@ from app.lexical.identifiers import Identifier, bounded, of_chunk, of_reference
 from app.lexical.memo import Memo
 from app.lexical.questions import QUESTION_WORDS
 from app.lexical.scripts import Script
-from app.lexical.words import CONFIGURATIONS, Token, WordAnalyzer
+from app.lexical.words import CONFIGURATIONS, Token, words_of
 
 MAX_POSITION: Final = 16_383
 MAX_POSITIONS: Final = 256
@@ -104,7 +104,7 @@ class Analyzer:
     def __init__(self, config: str) -> None:
         """Use :meth:`for_config`, which checks the name and shares one analyzer for each configuration."""
         self.config: Final = config
-        self._words = WordAnalyzer(config)
+        self._words = words_of(config)
         self._memo: Memo[_Chunk | str] = Memo()
         self._question_words = QUESTION_WORDS.get(config, frozenset())
 

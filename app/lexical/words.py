@@ -13,6 +13,7 @@ Cranfield and CMRC stay within .002.
 import re
 import threading
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 import regex
@@ -158,3 +159,9 @@ class WordAnalyzer:
             if self._accented_stems and plain != word:
                 stems.insert(0, self._stemmer.stemWord(word))
         return tuple(dict.fromkeys(bounded(form) for stem in stems if (form := normalize.fold(stem))))
+
+
+@lru_cache(maxsize=len(CONFIGURATIONS))
+def words_of(config: str) -> WordAnalyzer:
+    """The words of a configuration; one analyzer for all who ask, as it remembers stems."""
+    return WordAnalyzer(config)
