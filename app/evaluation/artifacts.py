@@ -200,7 +200,10 @@ class TraceLog:
         run.write_rows(PARTIAL, known)
 
     def __enter__(self) -> Self:
-        self._file = self._path.open("ab", buffering=0)
+        try:
+            self._file = self._path.open("ab", buffering=0)
+        except OSError as error:
+            raise _unwritten(self._path, error) from error
         return self
 
     def __exit__(self, *exception: object) -> None:
