@@ -31,7 +31,7 @@ async def check(api: Api, directory: Path, say: Callable[[str], Progress], only:
     accepted = {
         name: run for name, run in read_baseline().runs.items() if only in (None, name.partition("/")[0])
     }
-    return difference(accepted, await shipped.run_guard(api, directory, say, only))
+    return difference(accepted, await shipped.run_guard(api, directory, say, only), shipped.guard_notes())
 
 
 async def accept(api: Api, directory: Path, say: Callable[[str], Progress], reason: str) -> str:
@@ -39,7 +39,7 @@ async def accept(api: Api, directory: Path, say: Callable[[str], Progress], reas
     path = shipped.BASELINE
     found = await shipped.run_guard(api, directory, say)
     before = read_baseline() if path.is_file() else None
-    told = difference(before.runs if before else {}, found)
+    told = difference(before.runs if before else {}, found, shipped.guard_notes())
     if told:
         earlier = before.reasons if before else []
         accepted = Baseline(

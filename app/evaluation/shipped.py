@@ -13,7 +13,7 @@ from app.evaluation.comparison import compare
 from app.evaluation.formats.judged import JudgedSet
 from app.evaluation.formats.loading import load_set
 from app.evaluation.gates import Gate
-from app.evaluation.guard import GuardedRun, guarded
+from app.evaluation.guard import GuardedRun, Note, guarded, notes_of
 from app.evaluation.importing import Progress
 from app.evaluation.runner import RunOptions, RunResult, import_once, run_cases, score_all
 from app.evaluation.suites.hardcases import generate
@@ -175,6 +175,12 @@ def guard_suites() -> Iterator[dict[str, JudgedSet]]:
         generated = Path(scratch) / "hardcases"
         generate(generated, preset=GUARD_PRESET)
         yield {"broad": load_set(BROAD), "hardcases": load_set(generated)}
+
+
+def guard_notes() -> dict[str, dict[str, Note]]:
+    """Notes on the guarded cases, by suite."""
+    with guard_suites() as suites:
+        return {name: notes_of(judged) for name, judged in suites.items()}
 
 
 async def run_guard(

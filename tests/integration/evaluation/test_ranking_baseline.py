@@ -35,8 +35,18 @@ async def test_a_changed_weight_is_caught_and_told(api, tmp_path, monkeypatch):
     changed = replace(policy.POLICIES["documented-v1"], rrf_k=1)
     monkeypatch.setitem(policy.POLICIES, "documented-v1", changed)
     told = await check(api, tmp_path, quiet, "hardcases")
-    assert told.startswith("The ranking of shipped cases changed.")
-    assert "hardcases/documented-v1: " in told
-    assert "    overall                  " in told
+    lines = told.splitlines()
+    assert lines[0] == "The ranking of shipped cases changed."
+    assert next(line for line in lines if line.startswith("hardcases/")).startswith(
+        "hardcases/documented-v1: "
+    )
     assert "hardcases/strata-v1" not in told
+    assert "    overall                  " in told
+    # A case with its question, what answers it and what must not come, before and now.
+    was = next(place for place, line in enumerate(lines) if line.startswith("      was "))
+    assert lines[was - 1].endswith(("?", "."))
+    assert "+" in lines[was]
+    assert lines[was + 1].startswith("      is  ")
+    assert lines[was] != lines[was + 1]
+    assert "What to do:" in lines
     assert 'strata eval accept --reason "why"' in told
