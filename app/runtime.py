@@ -199,7 +199,7 @@ async def running_services(settings: Settings) -> AsyncIterator[Services]:
             async with jobs.opened():
                 yield services
         finally:
-            await services.knowledge.verifier.close()
+            await services.knowledge.close()
             await embeddings.close()
             await database.close()
     finally:

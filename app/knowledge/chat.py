@@ -16,6 +16,7 @@ _RETRIED: Final = (408, 409, 425, 429, 500, 502, 503, 504)
 _LONGEST_PAUSE: Final = 8.0
 _CONNECT_TIMEOUT: Final = 5.0
 _MAX_ANSWER: Final = 1_000_000
+_WAIT: Final = 5.0
 
 
 class _Message(msgspec.Struct):
@@ -67,6 +68,7 @@ class ChatClient:
         headers = {"Content-Type": "application/json"}
         if api_key:
             headers["Authorization"] = f"Bearer {api_key}"
+        self._timeout = timeout
         self._client = httpx.AsyncClient(
             headers=headers, timeout=httpx.Timeout(timeout, connect=min(timeout, _CONNECT_TIMEOUT))
         )
@@ -115,30 +117,51 @@ class ChatClient:
 
     async def _post(self, body: bytes) -> bytes:
         try:
-            response = await self._client.post(self._url, content=body)
-        except httpx.TimeoutException:
+            # httpx limits each read; a server that drips must not hold a slot for longer either.
+            async with (
+                asyncio.timeout(self._timeout),
+                self._client.stream("POST", self._url, content=body) as response,
+            ):
+                return await _content(response)
+        except (httpx.TimeoutException, TimeoutError):
             raise _WorthRetryingError(
-                StrataError("verifier_timeout", "the chat server did not answer in time", retry_after=5)
+                StrataError("verifier_timeout", "the chat server did not answer in time", retry_after=_WAIT)
             ) from None
-        except httpx.TransportError as error:
+        except httpx.RequestError as error:
             kind = type(error).__name__
             raise _WorthRetryingError(
-                StrataError("verifier_provider", f"the chat server cannot be reached ({kind})", retry_after=5)
+                StrataError(
+                    "verifier_provider", f"the chat server cannot be reached ({kind})", retry_after=_WAIT
+                )
             ) from None
-        status = response.status_code
-        if status == HTTPStatus.OK:
-            return response.content
-        code = "verifier_rate_limit" if status == HTTPStatus.TOO_MANY_REQUESTS else "verifier_provider"
-        refusal = StrataError(code, f"the chat server answers {status}", retry_after=5)
-        if status in _RETRIED:
-            wanted = response.headers.get("Retry-After", "")
-            raise _WorthRetryingError(refusal, float(wanted) if wanted.isdecimal() else 0.0)
-        raise refusal
 
     def _pause(self, attempt: int) -> float:
         # Jitter, so that callers that failed together do not come back together.
         jitter = random.uniform(0.5, 1.0)  # noqa: S311 - no secret
         return min(_LONGEST_PAUSE, math.ldexp(self._first_pause, attempt - 1)) * jitter
+
+
+async def _content(response: httpx.Response) -> bytes:
+    """Body of an answer, as far as an answer may go.
+
+    Raises:
+        StrataError: the server refuses for good.
+    """
+    status = response.status_code
+    if status == HTTPStatus.OK:
+        content = bytearray()
+        async for chunk in response.aiter_bytes():
+            content += chunk
+            if len(content) > _MAX_ANSWER:
+                break
+        return bytes(content)
+    code = "verifier_rate_limit" if status == HTTPStatus.TOO_MANY_REQUESTS else "verifier_provider"
+    told = response.headers.get("Retry-After", "")
+    wanted = float(told) if told.isdecimal() else 0.0
+    refusal = StrataError(code, f"the chat server answers {status}", retry_after=max(wanted, _WAIT))
+    if status in _RETRIED:
+        raise _WorthRetryingError(refusal, wanted)
+    raise refusal
 
 
 def _decoded(content: bytes, kind: type[Answer]) -> Answer:

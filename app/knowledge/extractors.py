@@ -7,7 +7,16 @@ from msgspec import Meta
 
 from app.knowledge.chat import ChatClient
 from app.knowledge.extraction import MODEL, extract
-from app.knowledge.schemas import Confidence, EvidenceInput, Modality, Object, Polarity, Predicate, Subject
+from app.knowledge.schemas import (
+    PREDICATE_PATTERN,
+    Confidence,
+    EvidenceInput,
+    Modality,
+    Object,
+    Polarity,
+    Predicate,
+    Subject,
+)
 
 MAX_CHARACTERS: Final = 16_000
 _INSTRUCTIONS: Final = (
@@ -19,9 +28,9 @@ _INSTRUCTIONS: Final = (
 _ITEM: Final[dict[str, Any]] = {
     "type": "object",
     "properties": {
-        "subject": {"type": "string", "maxLength": 256},
-        "predicate": {"type": "string", "maxLength": 128},
-        "object": {"type": "string", "maxLength": 1024},
+        "subject": {"type": "string"},
+        "predicate": {"type": "string", "pattern": PREDICATE_PATTERN},
+        "object": {"type": "string"},
         "polarity": {"type": "string", "enum": ["+", "-"]},
         "modality": {
             "type": "string",
@@ -66,6 +75,9 @@ class Extractor(Protocol):
                 ``verifier_malformed_response``.
         """
 
+    async def close(self) -> None:
+        """Close what the extractor holds open."""
+
 
 class GrammarExtractor:
     """The grammar of `app.knowledge.extraction`."""
@@ -91,6 +103,9 @@ class GrammarExtractor:
             )
             for item in extract(text)
         ]
+
+    async def close(self) -> None:
+        """Nothing to close."""
 
 
 class _Claim(msgspec.Struct, forbid_unknown_fields=True):
@@ -136,3 +151,7 @@ class OpenAIExtractor:
             }
             found.append(Found(fields=fields, start=start, end=start + len(item.quote)))
         return found
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._chat.close()

@@ -5,6 +5,7 @@ by content, claims by what they say, promotion by its claim; so a run that was c
 """
 
 from collections.abc import Mapping, Sequence
+from http import HTTPStatus
 from typing import Any, Final
 from uuid import UUID
 
@@ -315,8 +316,10 @@ def _claim_of(read: Found, fragment_id: UUID) -> ClaimInput | StrataError:
 def _note(outcome: ClaimOutcome, error: StrataError | EmbedderUnavailable) -> None:
     if isinstance(error, EmbedderUnavailable):
         error = StrataError("embedder_unavailable", "the embedder did not answer; repeat the request")
-    refused = CODES[error.code].status in _CLIENT_ERRORS
-    failed = "invalid" if refused else "claim_error"
+    status = CODES[error.code].status
+    failed = (
+        "invalid" if status in _CLIENT_ERRORS and status != HTTPStatus.TOO_MANY_REQUESTS else "claim_error"
+    )
     outcome.outcome = _OUTCOMES.get(error.code, failed)
     outcome.error = _item_error(error)
 

@@ -35,6 +35,13 @@ class KnowledgeServices:
     recalled: RecalledService
     remember: RememberService
     verifier: Verifier
+    extractors: Mapping[str, Extractor]
+
+    async def close(self) -> None:
+        """Close what verifier and extractors hold open."""
+        await self.verifier.close()
+        for extractor in self.extractors.values():
+            await extractor.close()
 
 
 def build_knowledge(
@@ -69,4 +76,5 @@ def build_knowledge(
             extractors=extractors,
         ),
         verifier=verifier,
+        extractors=extractors,
     )

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Final, Literal, Protocol
 import msgspec
 from msgspec import Meta
 
+from app.errors import first_failure
 from app.knowledge.chat import ChatClient
 from app.knowledge.schemas import Confidence
 from app.knowledge.verification import ClaimText, EvidenceText, Judgement, judge
@@ -23,7 +24,7 @@ _SCHEMA: Final[dict[str, Any]] = {
     "properties": {
         "verdict": {"type": "string", "enum": ["entailed", "contradicted", "neutral", "insufficient"]},
         "confidence": {"type": "number", "minimum": 0, "maximum": 1},
-        "rationale": {"type": "string", "maxLength": 500},
+        "rationale": {"type": "string"},
     },
     "required": ["verdict", "confidence", "rationale"],
     "additionalProperties": False,
@@ -84,7 +85,7 @@ class OpenAIVerifier:
             async with asyncio.TaskGroup() as group:
                 tasks = [group.create_task(self._ask(claim, item)) for item in evidence]
         except ExceptionGroup as failures:
-            raise failures.exceptions[0] from None
+            raise first_failure(failures) from None
         return [task.result() for task in tasks]
 
     async def close(self) -> None:
