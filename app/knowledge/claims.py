@@ -77,9 +77,7 @@ class ClaimService:
                 return ClaimCreated(id=claim_id, duplicate=False, status="candidate")
             known = await repository.find_claim(unit, said, data.idempotency_key)
             if known is None:
-                raise StrataError(
-                    "conflict", "the claim changed while it was being stored; repeat the request"
-                )
+                raise _changed_meanwhile()
         return await self._merged(unit, scope, known, data, cited, fragments, said)
 
     async def _is_closed_without(
@@ -104,17 +102,20 @@ class ClaimService:
     ) -> ClaimCreated:
         if known["content_hash"] != said:
             raise StrataError("idempotency_key_reused", "this idempotency_key belongs to another claim")
-        [claim] = await repository.lock_claims(unit, [known["id"]])
+        rows = await repository.lock_claims(unit, [known["id"]])
+        if not rows:
+            raise _changed_meanwhile()
+        claim = rows[0]
         if claim["status"] in OPEN_STATUSES:
             added = await self._cite(unit, claim["id"], cited, fragments)
-            rows = [fragments[ref] for ref in cited]
+            sources = [fragments[ref] for ref in cited]
             await repository.update_claim(
                 unit,
                 claim["id"],
-                source_quality=max(claim["source_quality"], *(row["source_quality"] for row in rows)),
+                source_quality=max(claim["source_quality"], *(row["source_quality"] for row in sources)),
                 extract_conf=max(claim["extract_conf"], data.extract_conf),
                 resolution_conf=max(claim["resolution_conf"], data.resolution_conf),
-                **_strictest([claim, *rows], data),
+                **_strictest([claim, *sources], data),
             )
             if added:
                 await audit.record(unit, scope.actor, "claim.support", "claim", claim["id"], evidence=added)
@@ -275,6 +276,10 @@ class ClaimService:
 def claim_not_found() -> StrataError:
     """No such claim, or another profile's."""
     return StrataError("claim_not_found", not_found("claim").detail)
+
+
+def _changed_meanwhile() -> StrataError:
+    return StrataError("conflict", "the claim changed while it was being stored; repeat the request")
 
 
 def claim_text(row: Any) -> ClaimText:

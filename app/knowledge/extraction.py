@@ -88,16 +88,17 @@ _DENIAL: Final = (
     r"never |no longer |not |(?:has |have )?(?:stopped|quit) |used to )?"
 )
 _AUXILIARY: Final = r"(?P<aux>(?:has|have|had) (?:been )?|will |do |does )?"
-_OPENING: Final = (
-    r"(?i:and|but|so|also|yes|no|well|actually|currently|today|now|ok|okay|hi|hello|note that|fyi|maybe|perhaps|possibly|"
-    r"probably|if|does|do|did|i (?:think|guess|believe|suppose)(?: that)?|[\w ]{2,40} (?:said|says|told me|claims)(?: that)?)"
+_OPENING: Final = re.compile(
+    r"(?:and|but|so|also|yes|no|well|actually|currently|today|now|ok|okay|hi|hello|note that|fyi|maybe|perhaps|possibly|"
+    r"probably|if|does|do|did|i (?:think|guess|believe|suppose)(?: that)?|[\w ]{2,40}? (?:said|says|told me|claims)(?: that)?)[,:]? ",
+    re.IGNORECASE,
 )
+_OPENINGS: Final = 4
 _PATTERNS: Final = tuple(
     (
         predicate,
         re.compile(
-            rf"^(?:{_OPENING}[,:]? )*"
-            rf"{_SUBJECT}['’]?(?P<short>m|s|re|ve)? ?{_ADVERB}{_DENIAL}{_ADVERB}{_AUXILIARY}{_ADVERB}"
+            rf"^{_SUBJECT}['’]?(?P<short>m|s|re|ve)? ?{_ADVERB}{_DENIAL}{_ADVERB}{_AUXILIARY}{_ADVERB}"
             rf"(?P<verb>{verb}) (?P<object>.+)$",
         ),
     )
@@ -221,6 +222,7 @@ def _read_clause(
     denied_state = _NOT.search(body)
     flat = _NOT.sub(r"\1 ", body, count=1) if denied_state else body
     flat = re.sub(r"\b(stopped|quit) (\w+?)(?:ing)\b", _infinitive, flat)
+    flat = _opened(flat)
     for name, pattern in _PATTERNS:
         match = pattern.match(flat)
         if match is None or clause.rstrip().endswith("?"):
@@ -240,6 +242,16 @@ def _read_clause(
                 resolution_conf=sure,
             )
         return
+
+
+def _opened(text: str) -> str:
+    """A clause without the words before its subject: each is taken off once, so that none is tried in two ways."""
+    for _ in range(_OPENINGS):
+        opening = _OPENING.match(text)
+        if opening is None:
+            break
+        text = text[opening.end() :]
+    return text
 
 
 def _infinitive(match: re.Match[str]) -> str:

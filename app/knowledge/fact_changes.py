@@ -59,7 +59,10 @@ class FactChangeService:
         await claims_repository.lock_claims(unit, claims)
         await facts_repository.lock_key(unit, found[0]["predicate"], found[0]["subject_key"])
         standing = await facts_repository.lock_standing(unit, found[0]["predicate"], found[0]["subject_key"])
-        [fact] = await facts_repository.lock_facts(unit, [prepared.id])
+        rows = await facts_repository.lock_facts(unit, [prepared.id])
+        if not rows:
+            raise fact_not_found()
+        fact = rows[0]
         if fact["status"] != "needs_revalidation":
             raise StrataError("conflict", f"the fact is {fact['status']}, it does not wait for revalidation")
         policy = await policy_of(unit, fact["predicate"])

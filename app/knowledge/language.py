@@ -21,19 +21,30 @@ _ABBREVIATION: Final = re.compile(
     r"\b(?:mr|mrs|ms|dr|prof|st|vs|e\.g|i\.e|etc|inc|ltd|jr|sr|no)\.$", re.IGNORECASE
 )
 
+LONGEST_SENTENCE: Final = 1_000
+_LONGEST_ABBREVIATION: Final = 8
+
 NEGATION: Final = re.compile(
     r"\b(?:not|never|no longer|cannot|neither|nor|without|isn['’]?t|aren['’]?t|wasn['’]?t|weren['’]?t|"
     r"do(?:es)?n['’]?t|didn['’]?t|won['’]?t|can['’]?t|couldn['’]?t|wouldn['’]?t|hasn['’]?t|haven['’]?t|hadn['’]?t|"
-    r"used to|stopped|quit|ceased|refuses? to|dislikes?|hates?|avoids?|denies|denied|false that|untrue)\b",
+    r"used to|stopped|quit|ceased|refuses? to|dislikes?|hates?|avoids?|denies|denied|false that|untrue|nobody|no one|none|"
+    r"nothing|instead of|rather than|(?:fired|resigned|laid off|retired) from)\b",
     re.IGNORECASE,
 )
 HEDGE: Final = re.compile(
     r"\b(?:maybe|perhaps|probably|possibly|presumably|allegedly|apparently|reportedly|might|may|could|seems?|"
-    r"appears? to|i (?:think|guess|believe|suppose|assume)|not sure|unsure|unclear|likely|rumou?red)\b",
+    r"appears? to|i (?:think|guess|believe|suppose|assume)|not sure|unsure|uncertain|unclear|likely|rumou?red|whether|"
+    r"wonder(?:s|ed|ing)?|doubt(?:s|ed|ful)?|almost|nearly|hardly|barely|supposedly|hopefully)\b",
     re.IGNORECASE,
 )
 HYPOTHETICAL: Final = re.compile(
     r"\b(?:if|unless|would|suppose|supposing|imagine|in case|assuming|hypothetically|were to|what if)\b",
+    re.IGNORECASE,
+)
+# What is wanted or to come is not so yet.
+UNREALISED: Final = re.compile(
+    r"\b(?:will|shall|(?:is|are|am|was|were) (?:going|about) to|(?:want|hope|plan|intend|aim|wish|aspire|expect|tr)"
+    r"(?:s|es|ed|ing|y|ies|ied|ying)? to|appl(?:y|ies|ied|ying) (?:for|to)|would like)\b",
     re.IGNORECASE,
 )
 PROPOSAL: Final = re.compile(
@@ -108,7 +119,7 @@ CUES: Final[dict[str, tuple[str, ...]]] = {
     "knows": ("know", "familiar with", "acquainted with", "met"),
     "has_skill": ("skilled", "fluent", "good at", "expert", "proficient", "speak", "can ", "experienced"),
     "works_on": ("work", "maintain", "lead", "build", "develop", "contribut", "assigned to"),
-    "works_at": ("work", "employ", "join", "hired", "job at", "position at", "engineer at", "left "),
+    "works_at": ("work", "employ", "join", "hired", "job at", "position at", "engineer at"),
     "identity_is": ("am ", "is ", "'m ", "was ", "name", "called", "work"),
     "profile_fact": ("live", "moved", "based in", "located", "is ", "has ", "have ", "resid", "born in"),
     "has_goal": ("want", "plan", "aim", "hope", "goal", "intend", "aspire"),
@@ -126,18 +137,29 @@ _WORD: Final = re.compile(r"[^\W_]+(?:['’.+#-]?[^\W_]+)*[+#]*")
 
 
 def sentences(text: str) -> list[Sentence]:
-    """Sentences of a text; a full stop after a known abbreviation or inside a number ends none."""
+    """Sentences of a text; a full stop after a known abbreviation or inside a number ends none.
+
+    What is longer than ``LONGEST_SENTENCE`` is cut between words: the cost of reading a text stays in line with its
+    length, whatever it is.
+    """
     found: list[Sentence] = []
     for match in _SENTENCE.finditer(text):
+        start, end = match.span()
         previous = found[-1] if found else None
         if (
             previous is not None
-            and _ABBREVIATION.search(previous.text)
-            and "\n" not in text[previous.end : match.start()]
+            and end - previous.start <= LONGEST_SENTENCE
+            and _ABBREVIATION.search(previous.text[-_LONGEST_ABBREVIATION:])
+            and "\n" not in text[previous.end : start]
         ):
-            found[-1] = Sentence(text[previous.start : match.end()], previous.start, match.end())
-        else:
-            found.append(Sentence(match[0], match.start(), match.end()))
+            start = found.pop().start
+        while end - start > LONGEST_SENTENCE:
+            cut = text.rfind(" ", start + 1, start + LONGEST_SENTENCE)
+            cut = start + LONGEST_SENTENCE if cut < 0 else cut
+            found.append(Sentence(text[start:cut], start, cut))
+            start = cut + len(text[cut:end]) - len(text[cut:end].lstrip())
+        if start < end:
+            found.append(Sentence(text[start:end], start, end))
     return found
 
 

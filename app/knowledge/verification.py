@@ -1,8 +1,9 @@
 """Rule verifier: does the cited span say what the claim says? Deterministic, and a function of its arguments alone.
 
 A claim is entailed by the first sentence of the span that holds its subject, its object and a verb of its predicate,
-unless that sentence asks, quotes, hedges or supposes; it is contradicted when the sentence denies what the claim
-affirms, or the other way round. A time that the claim names must be named by the span, or be the fragment's own.
+unless that sentence asks, quotes, hedges, supposes or wishes; it is contradicted when the clause with the object denies
+what the claim affirms, or the other way round. A time that the claim names must be named by the span, or be the
+fragment's own. In doubt the evidence is insufficient, never entailing.
 """
 
 import re
@@ -17,7 +18,21 @@ from app.knowledge.statements import term_key
 
 _DAY: Final = timedelta(days=1)
 _SURE, _OPEN = 0.9, 0.5
-_BORDER: Final = re.compile(r"(?:,\s*)?\bbut\b|;|,\s*(?:and|while|whereas)\b", re.IGNORECASE)
+_BORDER: Final = re.compile(
+    r"(?:,\s*)?\bbut\b|;|,\s*(?:and|while|whereas)\b|,\s*(?=not\b)|\band\s+(?=not\b)"
+    r"|\s(?=(?:instead of|rather than|without)\b)",
+    re.IGNORECASE,
+)
+# "and" begins a clause where a new subject and its verb follow one that has a verb already.
+_AND: Final = re.compile(r"(?<=[^\W\d_])\s+and\s+(?=(?:I|we|he|she|they|it|[A-Z][\w'’-]*)\s+[a-z])")
+_LETTERS: Final = re.compile(r"[^\W\d_]+")
+_JOINING: Final = frozenset(("and", "or", "the", "both", "my", "our"))
+_SUBJECT: Final = re.compile(r"\s*(?:I|[Ww]e|[Hh]e|[Ss]he|[Tt]hey|[Ii]t|[A-Z][\w'’-]*)\b")
+_PRONOUNS: Final = frozenset(("he", "she", "they", "it"))
+# What belongs to somebody tells about them ("Ada's goal"), or about somebody else ("Ada's brother works").
+_OF_POSSESSION: Final = frozenset(
+    ("relationship_to", "identity_is", "profile_fact", "prefers", "has_goal", "born_on", "died_on")
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +112,7 @@ def _missing(
     if not set(language.content_words(claim.object)) <= words:
         return ("object_not_in_span",)
     missing = []
-    if not _names_subject(claim, evidence, sentence, before, words):
+    if not _names_subject(claim, evidence, sentence, before, words) or _is_of_another(claim, sentence.text):
         missing.append("subject_not_in_span")
     if not language.holds_cue(claim.predicate, sentence.text):
         missing.append("predicate_not_in_span")
@@ -118,10 +133,27 @@ def _names_subject(
         return True
     wanted = set(language.content_words(claim.subject))
     if wanted <= words:
-        return True
+        return claim.predicate in _OF_POSSESSION or not _only_possesses(claim.subject, sentence.text)
     # A pronoun stands for who the sentence before was about.
-    pronoun = bool(raw) and raw[0] in ("he", "she", "they", "it")
+    pronoun = bool(raw) and raw[0] in _PRONOUNS
     return pronoun and bool(before) and wanted <= set(language.content_words(before[-1].text))
+
+
+def _only_possesses(subject: str, sentence: str) -> bool:
+    """Whether a subject stands in a sentence as an owner and no other way."""
+    mentions = re.findall(rf"\b{re.escape(subject)}(?P<owner>['’]s?\b)?", sentence, re.IGNORECASE)
+    return bool(mentions) and all(mentions)
+
+
+def _is_of_another(claim: ClaimText, sentence: str) -> bool:
+    """Whether the clause with the object has a subject and a verb of its own, and the subject is somebody else."""
+    clause = _clause(sentence, claim.object)
+    if clause == sentence or not _SUBJECT.match(clause) or not language.holds_cue(claim.predicate, clause):
+        return False
+    raw = language.raw_words(clause)
+    if not raw or raw[0] in _PRONOUNS or language.first_person(raw[:1]):
+        return False
+    return not set(language.content_words(claim.subject)) <= set(language.content_words(clause))
 
 
 def _sentence_judgement(claim: ClaimText, evidence: EvidenceText, sentence: Sentence) -> Judgement:
@@ -137,16 +169,19 @@ def _sentence_judgement(claim: ClaimText, evidence: EvidenceText, sentence: Sent
 
 
 def _doubts(claim: ClaimText, sentence: Sentence) -> tuple[str, ...]:
-    """Why a sentence that holds the claim's words does not state it; a claim of that very modality is not doubted."""
+    """Why a sentence that holds the claim's words does not state it; a claim that is a quotation may be one."""
     text = sentence.text
+    plain = _without(text, claim)
+    clause = _without(_clause(text, claim.object), claim)
     checks = (
-        ("question", "question", language.is_question(text)),
-        ("quotation", "quoted", language.is_quoted(text, claim.object)),
-        ("hedged", "speculation", bool(language.HEDGE.search(_without(text, claim)))),
-        ("hypothetical", "speculation", bool(language.HYPOTHETICAL.search(_without(text, claim)))),
-        ("proposal", "proposal", bool(language.PROPOSAL.search(_without(text, claim)))),
+        ("question", language.is_question(text)),
+        ("quotation", claim.modality != "quoted" and language.is_quoted(text, claim.object)),
+        ("hedged", bool(language.HEDGE.search(plain))),
+        ("hypothetical", bool(language.HYPOTHETICAL.search(plain))),
+        ("proposal", bool(language.PROPOSAL.search(plain))),
+        ("unrealised", claim.predicate != "has_goal" and bool(language.UNREALISED.search(clause))),
     )
-    return tuple(reason for reason, modality, holds in checks if holds and claim.modality != modality)
+    return tuple(reason for reason, holds in checks if holds)
 
 
 def _without(text: str, claim: ClaimText) -> str:
@@ -156,20 +191,36 @@ def _without(text: str, claim: ClaimText) -> str:
 
 
 def _denied(claim: ClaimText, sentence: str) -> bool:
-    """Whether the clause with the object is denied: an odd number of negations, "not only" none."""
-    clause = _clause(sentence, claim.object).casefold().replace("’", "'")
-    clause = clause.replace(claim.object.casefold(), " ").replace("not only", " ")
-    return len(language.NEGATION.findall(clause)) % 2 == 1
+    """Whether the clause with the object is denied: an odd number of negations; "not only" none, "neither nor" one."""
+    clause = _clause(sentence, claim.object).replace("’", "'")
+    clause = re.sub(re.escape(claim.object), " ", clause, flags=re.IGNORECASE)
+    clause = re.sub(r"(?i)\bnot only\b", " ", clause)
+    found = [match[0].casefold() for match in language.NEGATION.finditer(clause)]
+    if "neither" in found:
+        found = [word for word in found if word != "nor"]
+    if claim.valid_to is not None:
+        found = [word for word in found if word != "used to"]  # what has ended was so before
+    return len(found) % 2 == 1
 
 
 def _clause(sentence: str, wanted: str) -> str:
     """The part of a sentence between clause borders in which the object stands; else the whole sentence."""
-    parts = _BORDER.split(sentence)
+    parts = [clause for part in _BORDER.split(sentence) for clause in _coordinated(part)]
     terms = set(language.content_words(wanted))
     for part in parts:
         if terms <= set(language.content_words(part)):
             return part
     return sentence
+
+
+def _coordinated(text: str) -> list[str]:
+    """Clauses that "and" joins; names that it joins ("Ada and Bob work") are one subject."""
+    found = [""]
+    for part in _AND.split(text):
+        found[-1] = f"{found[-1]} and {part}" if found[-1] else part
+        if any(word[0].islower() and word not in _JOINING for word in _LETTERS.findall(found[-1])):
+            found.append("")
+    return [part for part in found if part]
 
 
 def _times_outside(claim: ClaimText, evidence: EvidenceText) -> tuple[str, ...]:
