@@ -12,6 +12,7 @@ from pgvector import HalfVector
 from pgvector.psycopg import register_vector
 
 from app.db.roles import API_ROLE
+from app.db.unit_of_work import Tenant, bound
 from app.lexical.tsvector import space_prefix
 from app.memory.repository import RECALLED
 from app.recall import repository
@@ -101,7 +102,7 @@ def plans(module_database: Any) -> Iterator["Plans"]:
 
 
 class Plans:
-    """Runs statements as the API role and returns the plans of everything that ran."""
+    """Runs statements as the API role, bound to their tenant as the service binds them; returns all plans that ran."""
 
     def __init__(self, connection: psycopg.Connection[Any]) -> None:
         self._connection = connection
@@ -109,12 +110,8 @@ class Plans:
         connection.add_notice_handler(lambda notice: self._messages.append(notice.message_primary or ""))
 
     def of(self, profile: UUID, statement: Any) -> str:
-        self._connection.execute(
-            "SELECT set_config('strata.team_id', %s, false), set_config('strata.profile_id', %s, false)",
-            (str(TEAM), str(profile)),
-        )
         self._messages.clear()
-        rows = self._connection.execute(statement.sql, statement.parameters).fetchall()
+        rows = self._connection.execute(*bound(statement, Tenant(TEAM, profile))).fetchall()
         assert rows, "the statement found nothing, its plan proves nothing"
         return "\n".join(self._messages)
 
