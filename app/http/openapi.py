@@ -3,8 +3,11 @@
 from dataclasses import dataclass
 
 from litestar import Litestar
+from litestar.handlers import HTTPRouteHandler
 from litestar.openapi.spec import Operation, Parameter, Schema
 from litestar.openapi.spec.enums import OpenAPIFormat
+
+from app.http.problems import PROBLEMS
 
 
 @dataclass
@@ -26,8 +29,10 @@ def _describe_path_parameter(parameter: Parameter) -> None:
 
 
 def describe(app: Litestar) -> None:
-    """Give every operation of the service its description; before the document is first asked for."""
+    """Give every operation its description and its problems; before the document is first asked for."""
     for route in app.routes:
         for handler in getattr(route, "route_handlers", []):
+            if isinstance(handler, HTTPRouteHandler) and not handler.opt.get("public"):
+                handler.responses = {**PROBLEMS, **(handler.responses or {})}
             if handler.operation_class is Operation:
                 handler.operation_class = ApiOperation

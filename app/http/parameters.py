@@ -1,14 +1,32 @@
-"""Query parameters. One that a route does not know is refused: a misspelt filter must not mean no filter."""
+"""Parameters that routes share.
+
+A query parameter that a route does not know is refused: a misspelt filter must not mean no filter.
+"""
 
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
 
 from litestar import Request
 from litestar.enums import ParamType
-from litestar.params import ParameterKwarg
+from litestar.params import HeaderParameter, ParameterKwarg, QueryParameter
 
 from app.errors import FieldError, StrataError
-from app.http.fields import parse_instant
+from app.http.cursors import MAX_PAGE
+from app.http.fields import KEY_PATTERN, parse_instant
+
+PageLimit = Annotated[int, QueryParameter(ge=1, le=MAX_PAGE, description="Items of a page")]
+Cursor = Annotated[str | None, QueryParameter(max_length=64, description="next_cursor of the page before")]
+AskedTime = Annotated[str | None, QueryParameter(max_length=64, description="RFC 3339 time with an offset")]
+Idempotency = Annotated[
+    str | None,
+    HeaderParameter(
+        name="Idempotency-Key",
+        max_length=128,
+        min_length=1,
+        pattern=KEY_PATTERN,
+        description="Makes the write repeatable: the same request with the same key returns the stored answer",
+    ),
+]
 
 
 def refuse_unknown_parameters(request: Request[Any, Any, Any]) -> None:

@@ -1,16 +1,18 @@
 """Routes of claims, clarifications and predicate policies."""
 
+from collections.abc import Awaitable, Callable
 from typing import Annotated, Any, TypeVar
 
 from litestar import Controller, delete, get, post
 from litestar.params import FromPath, FromQuery, JSONBody, QueryParameter
 
+from app.db.unit_of_work import UnitOfWork
 from app.http.bodies import JsonRequest
 from app.http.cursors import Page, decode_cursor, parse_id
 from app.http.fields import OPTIONAL_TEXT_PATTERN
 from app.http.guards import ADMIN, READ, TEAM_READ, WRITE
 from app.http.injection import Injected
-from app.http.problems import PROBLEMS
+from app.http.parameters import Cursor, Idempotency, PageLimit
 from app.knowledge.decisions import Refused
 from app.knowledge.schemas import (
     PREDICATE_PATTERN,
@@ -27,13 +29,12 @@ from app.knowledge.schemas import (
     PromotionResult,
 )
 from app.knowledge.scope import Scope
-from app.memory.routes import Idempotency
 from app.services import Services
 from app.tenancy.audit import Actor
 from app.tenancy.authentication import Caller
 from app.tenancy.idempotency import IdempotentRequest
-from app.tenancy.routes import Cursor, PageLimit
 
+Prepared = TypeVar("Prepared")
 Result = TypeVar("Result")
 SubjectFilter = Annotated[
     str | None, QueryParameter(min_length=1, max_length=256, pattern=OPTIONAL_TEXT_PATTERN)
@@ -58,7 +59,7 @@ class ClaimController(Controller):
     path = "/v1/profiles/{profile_id:str}/claims"
     tags = ("knowledge",)
 
-    @post(operation_id="createClaim", responses=PROBLEMS, summary="Store a claim", guards=[WRITE])
+    @post(operation_id="createClaim", summary="Store a claim", guards=[WRITE])
     async def create(
         self,
         request: JsonRequest,
@@ -81,7 +82,7 @@ class ClaimController(Controller):
             store=store,
         )
 
-    @get(operation_id="listClaims", responses=PROBLEMS, summary="List claims", guards=[READ])
+    @get(operation_id="listClaims", summary="List claims", guards=[READ])
     async def list_all(
         self,
         services: Injected[Services],
@@ -105,7 +106,6 @@ class ClaimController(Controller):
     @get(
         "/{claim_id:str}",
         operation_id="getClaim",
-        responses=PROBLEMS,
         summary="Read a claim",
         guards=[READ],
     )
@@ -118,7 +118,6 @@ class ClaimController(Controller):
     @post(
         "/{claim_id:str}/verify",
         operation_id="verifyClaim",
-        responses=PROBLEMS,
         summary="Verify a claim",
         guards=[WRITE],
         status_code=200,
@@ -144,7 +143,6 @@ class ClaimController(Controller):
     @post(
         "/{claim_id:str}/promote",
         operation_id="promoteClaim",
-        responses=PROBLEMS,
         summary="Promote a claim",
         guards=[WRITE],
         status_code=200,
@@ -159,19 +157,17 @@ class ClaimController(Controller):
         """Let a validated claim through its predicate's gates; 409 tells each gate that refuses it."""
         wanted, scope = parse_id(claim_id, "claim_id"), scope_of(caller, actor)
         promotions = services.knowledge.promotions
-        outcome = await services.writes.run(
-            caller.tenant,
-            None,
-            object,
+        return await decided(
+            services,
+            caller,
+            PromotionResult,
             prepare=lambda: promotions.prepare(scope, wanted),
             store=lambda unit, prepared: promotions.promote(unit, scope, prepared),
         )
-        return accepted(outcome, PromotionResult)
 
     @post(
         "/{claim_id:str}/confirm",
         operation_id="confirmClaim",
-        responses=PROBLEMS,
         summary="Decide a disputed claim",
         guards=[WRITE],
         status_code=200,
@@ -187,19 +183,17 @@ class ClaimController(Controller):
         """Accept a disputed claim, keep what is believed, or reject the claim; only once, whoever comes first."""
         wanted, scope = parse_id(claim_id, "claim_id"), scope_of(caller, actor)
         promotions = services.knowledge.promotions
-        outcome = await services.writes.run(
-            caller.tenant,
-            None,
-            object,
+        return await decided(
+            services,
+            caller,
+            ConfirmResult,
             prepare=lambda: promotions.prepare(scope, wanted),
             store=lambda unit, prepared: promotions.confirm(unit, scope, prepared, data),
         )
-        return accepted(outcome, ConfirmResult)
 
     @delete(
         "/{claim_id:str}",
         operation_id="deleteClaim",
-        responses=PROBLEMS,
         summary="Delete a claim",
         guards=[WRITE],
         status_code=204,
@@ -213,12 +207,8 @@ class ClaimController(Controller):
     ) -> None:
         """Delete a claim for good; facts that rested on it are checked again."""
         wanted, scope = parse_id(claim_id, "claim_id"), scope_of(caller, actor)
-        await services.writes.run(
-            caller.tenant,
-            None,
-            type(None),
-            prepare=nothing,
-            store=lambda unit, _: services.knowledge.claims.delete(unit, scope, wanted),
+        await services.writes.change(
+            caller.tenant, lambda unit: services.knowledge.claims.delete(unit, scope, wanted)
         )
 
 
@@ -228,7 +218,7 @@ class ClarificationController(Controller):
     path = "/v1/profiles/{profile_id:str}/clarifications"
     tags = ("knowledge",)
 
-    @get(operation_id="listClarifications", responses=PROBLEMS, summary="List open questions", guards=[READ])
+    @get(operation_id="listClarifications", summary="List open questions", guards=[READ])
     async def list_all(
         self,
         services: Injected[Services],
@@ -256,7 +246,6 @@ class PredicateController(Controller):
 
     @get(
         operation_id="listPredicates",
-        responses=PROBLEMS,
         summary="List predicate policies",
         guards=[TEAM_READ],
     )
@@ -266,7 +255,6 @@ class PredicateController(Controller):
 
     @post(
         operation_id="createPredicate",
-        responses=PROBLEMS,
         summary="Add a predicate policy",
         guards=[ADMIN],
     )
@@ -281,12 +269,20 @@ class PredicateController(Controller):
         return await services.knowledge.predicates.add(caller.tenant, actor, data)
 
 
-def accepted(outcome: object, kind: type[Result]) -> Result:
-    """The outcome, unless it is a refusal; that is raised here, after what it changed was committed.
+async def decided(
+    services: Services,
+    caller: Caller,
+    kind: type[Result],
+    *,
+    prepare: Callable[[], Awaitable[Prepared]],
+    store: Callable[[UnitOfWork, Prepared], Awaitable[object]],
+) -> Result:
+    """The outcome of a write that may refuse; the refusal is raised here, after what it changed was committed.
 
     Raises:
         StrataError: the refusal.
     """
+    outcome = await services.writes.run(caller.tenant, None, object, prepare=prepare, store=store)
     if isinstance(outcome, Refused):
         raise outcome.error()
     if not isinstance(outcome, kind):

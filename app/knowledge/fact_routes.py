@@ -9,16 +9,13 @@ from app.errors import invalid
 from app.http.cursors import Page, decode_cursor, parse_id
 from app.http.guards import READ, WRITE
 from app.http.injection import Injected
-from app.http.parameters import asked_time
-from app.http.problems import PROBLEMS
-from app.knowledge.claim_routes import PredicateFilter, SubjectFilter, accepted, nothing, scope_of
+from app.http.parameters import AskedTime, Cursor, PageLimit, asked_time
+from app.knowledge.claim_routes import PredicateFilter, SubjectFilter, decided, scope_of
 from app.knowledge.schemas import FactHistory, FactStatus, FactView, SupersedeInput, Trace
 from app.services import Services
 from app.tenancy.audit import Actor
 from app.tenancy.authentication import Caller
-from app.tenancy.routes import Cursor, PageLimit
 
-AskedTime = Annotated[str | None, QueryParameter(max_length=64, description="RFC 3339 time with an offset")]
 MaxRelated = Annotated[
     int, QueryParameter(ge=0, le=20, description="Most related facts and claims of each trace")
 ]
@@ -30,7 +27,7 @@ class FactController(Controller):
     path = "/v1/profiles/{profile_id:str}/facts"
     tags = ("knowledge",)
 
-    @get(operation_id="listFacts", responses=PROBLEMS, summary="List facts", guards=[READ])
+    @get(operation_id="listFacts", summary="List facts", guards=[READ])
     async def list_all(
         self,
         services: Injected[Services],
@@ -62,7 +59,7 @@ class FactController(Controller):
             known_at=known,
         )
 
-    @get("/{fact_id:str}", operation_id="getFact", responses=PROBLEMS, summary="Read a fact", guards=[READ])
+    @get("/{fact_id:str}", operation_id="getFact", summary="Read a fact", guards=[READ])
     async def read(
         self, services: Injected[Services], caller: Injected[Caller], fact_id: FromPath[str]
     ) -> FactView:
@@ -72,7 +69,6 @@ class FactController(Controller):
     @get(
         "/{fact_id:str}/history",
         operation_id="getFactHistory",
-        responses=PROBLEMS,
         summary="Read a fact's history",
         guards=[READ],
     )
@@ -98,7 +94,6 @@ class FactController(Controller):
     @post(
         "/{fact_id:str}/revalidate",
         operation_id="revalidateFact",
-        responses=PROBLEMS,
         summary="Revalidate a fact",
         guards=[WRITE],
         status_code=200,
@@ -113,19 +108,17 @@ class FactController(Controller):
         """Make a fact that lost its support active again, if its claims are supported by now."""
         wanted, scope = parse_id(fact_id, "fact_id"), scope_of(caller, actor)
         changes = services.knowledge.fact_changes
-        outcome = await services.writes.run(
-            caller.tenant,
-            None,
-            object,
+        return await decided(
+            services,
+            caller,
+            FactView,
             prepare=lambda: changes.prepare(scope, wanted),
             store=lambda unit, prepared: changes.revalidate(unit, scope, prepared),
         )
-        return accepted(outcome, FactView)
 
     @post(
         "/{fact_id:str}/retract",
         operation_id="retractFact",
-        responses=PROBLEMS,
         summary="Retract a fact",
         guards=[WRITE],
         status_code=200,
@@ -139,18 +132,13 @@ class FactController(Controller):
     ) -> FactView:
         """Withdraw a fact: it keeps its history and is never recalled again."""
         wanted, scope = parse_id(fact_id, "fact_id"), scope_of(caller, actor)
-        return await services.writes.run(
-            caller.tenant,
-            None,
-            FactView,
-            prepare=nothing,
-            store=lambda unit, _: services.knowledge.fact_changes.retract(unit, scope, wanted),
+        return await services.writes.change(
+            caller.tenant, lambda unit: services.knowledge.fact_changes.retract(unit, scope, wanted)
         )
 
     @post(
         "/{fact_id:str}/supersede",
         operation_id="supersedeFact",
-        responses=PROBLEMS,
         summary="Supersede a fact",
         guards=[WRITE],
         status_code=200,
@@ -166,12 +154,8 @@ class FactController(Controller):
         """Let an active fact take another's place, as when one of several values has become another."""
         wanted, scope = parse_id(fact_id, "fact_id"), scope_of(caller, actor)
         changes = services.knowledge.fact_changes
-        return await services.writes.run(
-            caller.tenant,
-            None,
-            FactView,
-            prepare=nothing,
-            store=lambda unit, _: changes.supersede(unit, scope, wanted, data),
+        return await services.writes.change(
+            caller.tenant, lambda unit: changes.supersede(unit, scope, wanted, data)
         )
 
 
@@ -184,7 +168,6 @@ class TraceController(Controller):
     @get(
         "/fact/{fact_id:str}",
         operation_id="traceFact",
-        responses=PROBLEMS,
         summary="Trace a fact",
         guards=[READ],
     )
@@ -208,7 +191,6 @@ class TraceController(Controller):
     @get(
         "/claim/{claim_id:str}",
         operation_id="traceClaim",
-        responses=PROBLEMS,
         summary="Trace a claim",
         guards=[READ],
     )

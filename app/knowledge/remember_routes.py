@@ -14,7 +14,7 @@ from app.http.cursors import parse_id
 from app.http.guards import READ, WRITE
 from app.http.injection import Injected
 from app.http.openapi import ApiOperation
-from app.http.problems import PROBLEMS
+from app.http.parameters import Idempotency
 from app.knowledge.claim_routes import nothing, scope_of
 from app.knowledge.remember import LARGE_BYTES, LARGE_ITEMS
 from app.knowledge.remember_schemas import (
@@ -24,7 +24,6 @@ from app.knowledge.remember_schemas import (
     RememberResult,
     RunRequest,
 )
-from app.memory.routes import Idempotency
 from app.services import Services
 from app.tenancy.audit import Actor
 from app.tenancy.authentication import Caller
@@ -73,7 +72,7 @@ class RememberOperation(ApiOperation):
         )
 
 
-_ANSWERS: Final = {**PROBLEMS, 202: ResponseSpec(RememberResult, description="Queued; read its status")}
+_ANSWERS: Final = {202: ResponseSpec(RememberResult, description="Queued; read its status")}
 
 
 class RememberController(Controller):
@@ -127,7 +126,6 @@ class RememberController(Controller):
     @get(
         "/remember/{run_id:str}",
         operation_id="getRememberRun",
-        responses=PROBLEMS,
         summary="Read a run",
         guards=[READ],
     )

@@ -6,17 +6,15 @@ from typing import Annotated, Any, Literal
 from litestar import Controller, delete, get, post
 from litestar.openapi.spec import OpenAPIMediaType, Reference, RequestBody, Schema
 from litestar.openapi.spec.enums import OpenAPIType
-from litestar.params import FromPath, FromQuery, HeaderParameter, JSONBody, QueryParameter
+from litestar.params import FromPath, FromQuery, JSONBody, QueryParameter
 
 from app.errors import FieldError, invalid
 from app.http.bodies import JsonRequest, decode_raw
 from app.http.cursors import Page, decode_cursor, parse_id
-from app.http.fields import KEY_PATTERN
 from app.http.guards import READ, WRITE
 from app.http.injection import Injected
 from app.http.openapi import ApiOperation
-from app.http.parameters import asked_time
-from app.http.problems import PROBLEMS
+from app.http.parameters import AskedTime, Cursor, Idempotency, PageLimit, asked_time
 from app.memory.schemas import (
     MAX_BATCH_ITEMS,
     BatchInput,
@@ -33,19 +31,6 @@ from app.services import Services
 from app.tenancy.audit import Actor
 from app.tenancy.authentication import Caller
 from app.tenancy.idempotency import IdempotentRequest
-from app.tenancy.routes import Cursor, PageLimit
-
-Idempotency = Annotated[
-    str | None,
-    HeaderParameter(
-        name="Idempotency-Key",
-        max_length=128,
-        min_length=1,
-        pattern=KEY_PATTERN,
-        description="Makes the write repeatable: the same request with the same key returns the stored answer",
-    ),
-]
-ListedTime = Annotated[str | None, QueryParameter(max_length=64, description="RFC 3339 time with an offset")]
 
 
 @dataclass
@@ -81,7 +66,7 @@ class FragmentController(Controller):
     path = "/v1/profiles/{profile_id:str}/fragments"
     tags = ("fragments",)
 
-    @post(operation_id="createFragment", responses=PROBLEMS, summary="Store a fragment", guards=[WRITE])
+    @post(operation_id="createFragment", summary="Store a fragment", guards=[WRITE])
     async def create(
         self,
         request: JsonRequest,
@@ -110,7 +95,6 @@ class FragmentController(Controller):
     @post(
         "/batch",
         operation_id="createFragments",
-        responses=PROBLEMS,
         summary="Store many fragments",
         guards=[WRITE],
         status_code=200,
@@ -142,7 +126,7 @@ class FragmentController(Controller):
             store=store,
         )
 
-    @get(operation_id="listFragments", responses=PROBLEMS, summary="List fragments", guards=[READ])
+    @get(operation_id="listFragments", summary="List fragments", guards=[READ])
     async def list_all(
         self,
         services: Injected[Services],
@@ -152,8 +136,8 @@ class FragmentController(Controller):
         status: FromQuery[Literal["active", "retracted"] | None] = None,
         source_type: FromQuery[SourceType | None] = None,
         label: Annotated[str | None, QueryParameter(min_length=1, max_length=64)] = None,
-        created_from: ListedTime = None,
-        created_to: ListedTime = None,
+        created_from: AskedTime = None,
+        created_to: AskedTime = None,
     ) -> Page[FragmentView]:
         """Fragments, oldest first; ``created_from <= created_at < created_to``."""
         return await services.fragments.list_page(
@@ -170,7 +154,6 @@ class FragmentController(Controller):
     @get(
         "/{fragment_id:str}",
         operation_id="getFragment",
-        responses=PROBLEMS,
         summary="Read a fragment",
         guards=[READ],
     )
@@ -183,7 +166,6 @@ class FragmentController(Controller):
     @post(
         "/{fragment_id:str}/retract",
         operation_id="retractFragment",
-        responses=PROBLEMS,
         summary="Retract a fragment",
         guards=[WRITE],
         status_code=200,
@@ -204,7 +186,6 @@ class FragmentController(Controller):
     @delete(
         "/{fragment_id:str}",
         operation_id="deleteFragment",
-        responses=PROBLEMS,
         summary="Delete a fragment",
         guards=[WRITE],
         status_code=204,

@@ -272,23 +272,6 @@ def readability(letters_per_token: float | None, constants: FusionConstants | No
     return min(1.0, max(0.0, (letters_per_token - constants.unreadable_letters) / span))
 
 
-def letters_per_token(tokens: Sequence[str], unknown_token: str = "[UNK]") -> float | None:  # noqa: S107
-    """Mean number of letters that a WordPiece token of a question spans.
-
-    Args:
-        tokens: the question's tokens, continuation marks (``##``) included, special tokens left out.
-        unknown_token: what the model reads where its vocabulary has nothing; it spans no letter.
-
-    Returns:
-        Letters over tokens, punctuation and numbers ignored; ``None`` when no token is left.
-    """
-    letters = [
-        0 if token == unknown_token else sum(map(str.isalpha, token.removeprefix("##"))) for token in tokens
-    ]
-    counted = [count for token, count in zip(tokens, letters, strict=True) if count or token == unknown_token]
-    return sum(counted) / len(counted) if counted else None
-
-
 def _semantic_evidence(cosine: float | None, signals: FusionSignals) -> float:
     if cosine is None:
         return 0.0

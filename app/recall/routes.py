@@ -5,7 +5,6 @@ from litestar.params import JSONBody
 
 from app.http.guards import READ
 from app.http.injection import Injected
-from app.http.problems import PROBLEMS
 from app.recall.assembly import assembled, request_of
 from app.recall.policy import POLICIES, chosen_policy
 from app.recall.schemas import ContextInput, ContextResult, PolicyList, PolicyView, RecallInput, RecallResult
@@ -22,7 +21,6 @@ class RecallController(Controller):
     @post(
         path="/recall",
         operation_id="recall",
-        responses=PROBLEMS,
         summary="Recall memories",
         guards=[READ],
         status_code=200,
@@ -42,7 +40,6 @@ class RecallController(Controller):
     @post(
         path="/context",
         operation_id="assembleContext",
-        responses=PROBLEMS,
         summary="Assemble a context",
         guards=[READ],
         status_code=200,
@@ -67,9 +64,7 @@ class PolicyController(Controller):
     path = "/v1/recall-policies"
     tags = ("recall",)
 
-    @get(
-        operation_id="listRecallPolicies", responses=PROBLEMS, summary="List ranking policies", guards=[READ]
-    )
+    @get(operation_id="listRecallPolicies", summary="List ranking policies", guards=[READ])
     async def policies(self, caller: Injected[Caller]) -> PolicyList:
         """Every policy with all of its switches and weights."""
         default, _ = chosen_policy(None, caller.ranking_policy)

@@ -6,10 +6,9 @@ from litestar.params import FromPath, JSONBody
 from app.http.cursors import Page, decode_cursor, parse_id
 from app.http.guards import OPERATOR
 from app.http.injection import Injected
-from app.http.problems import PROBLEMS
+from app.http.parameters import Cursor, PageLimit
 from app.services import Services
 from app.tenancy.audit import Actor
-from app.tenancy.routes import Cursor, PageLimit
 from app.tenancy.schemas import KeyCreated, KeyInput, KeyView, TeamChange, TeamCreated, TeamInput, TeamView
 
 
@@ -20,21 +19,21 @@ class AdminController(Controller):
     tags = ("admin",)
     guards = (OPERATOR,)
 
-    @post(operation_id="adminCreateTeam", responses=PROBLEMS, summary="Create a team")
+    @post(operation_id="adminCreateTeam", summary="Create a team")
     async def create(
         self, services: Injected[Services], actor: Injected[Actor], data: JSONBody[TeamInput]
     ) -> TeamCreated:
         """Create a team with a first key, shown this once."""
         return await services.tenancy.create_team(actor, data.name, services.space_id)
 
-    @get(operation_id="adminListTeams", responses=PROBLEMS, summary="List teams")
+    @get(operation_id="adminListTeams", summary="List teams")
     async def list_all(
         self, services: Injected[Services], limit: PageLimit = 20, cursor: Cursor = None
     ) -> Page[TeamView]:
         """Every team, by id."""
         return await services.tenancy.list_teams(decode_cursor(cursor), limit)
 
-    @get("/{team_id:str}", operation_id="adminGetTeam", responses=PROBLEMS, summary="Read a team")
+    @get("/{team_id:str}", operation_id="adminGetTeam", summary="Read a team")
     async def read(self, services: Injected[Services], team_id: FromPath[str]) -> TeamView:
         """One team."""
         return await services.tenancy.get_team(parse_id(team_id, "team_id"))
@@ -42,7 +41,6 @@ class AdminController(Controller):
     @patch(
         "/{team_id:str}",
         operation_id="adminChangeTeam",
-        responses=PROBLEMS,
         summary="Rename, archive or reactivate a team",
     )
     async def change(
@@ -58,7 +56,6 @@ class AdminController(Controller):
     @delete(
         "/{team_id:str}",
         operation_id="adminDeleteTeam",
-        responses=PROBLEMS,
         summary="Erase a team",
         status_code=204,
     )
@@ -71,7 +68,6 @@ class AdminController(Controller):
     @post(
         "/{team_id:str}/keys",
         operation_id="adminCreateKey",
-        responses=PROBLEMS,
         summary="Create an API key for a team",
     )
     async def create_key(
@@ -87,7 +83,6 @@ class AdminController(Controller):
     @get(
         "/{team_id:str}/keys",
         operation_id="adminListKeys",
-        responses=PROBLEMS,
         summary="List a team's API keys",
     )
     async def list_keys(
@@ -103,7 +98,6 @@ class AdminController(Controller):
     @delete(
         "/{team_id:str}/keys/{key_id:str}",
         operation_id="adminRevokeKey",
-        responses=PROBLEMS,
         summary="Revoke an API key",
         status_code=200,
     )

@@ -1,14 +1,12 @@
 """Routes of a team's own callers: profiles, keys, audit."""
 
-from typing import Annotated
-
 from litestar import Controller, delete, get, patch, post
-from litestar.params import FromPath, JSONBody, QueryParameter
+from litestar.params import FromPath, JSONBody
 
-from app.http.cursors import MAX_PAGE, Page, decode_cursor, parse_id
+from app.http.cursors import Page, decode_cursor, parse_id
 from app.http.guards import ADMIN, READ, TEAM_READ, TEAM_WRITE
 from app.http.injection import Injected
-from app.http.problems import PROBLEMS
+from app.http.parameters import Cursor, PageLimit
 from app.services import Services
 from app.tenancy.audit import Actor
 from app.tenancy.authentication import Caller
@@ -24,9 +22,6 @@ from app.tenancy.schemas import (
     TeamView,
 )
 
-PageLimit = Annotated[int, QueryParameter(ge=1, le=MAX_PAGE, description="Items of a page")]
-Cursor = Annotated[str | None, QueryParameter(max_length=64, description="next_cursor of the page before")]
-
 
 class TeamController(Controller):
     """The caller's own team."""
@@ -34,14 +29,12 @@ class TeamController(Controller):
     path = "/v1/team"
     tags = ("team",)
 
-    @get(operation_id="getTeam", responses=PROBLEMS, summary="Read the team", guards=[TEAM_READ])
+    @get(operation_id="getTeam", summary="Read the team", guards=[TEAM_READ])
     async def read(self, services: Injected[Services], caller: Injected[Caller]) -> TeamView:
         """The key's team with its settings."""
         return await services.tenancy.get_team(caller.team_id)
 
-    @patch(
-        operation_id="changeTeam", responses=PROBLEMS, summary="Change the team's settings", guards=[ADMIN]
-    )
+    @patch(operation_id="changeTeam", summary="Change the team's settings", guards=[ADMIN])
     async def change(
         self,
         services: Injected[Services],
@@ -59,7 +52,7 @@ class ProfileController(Controller):
     path = "/v1/profiles"
     tags = ("profiles",)
 
-    @post(operation_id="createProfile", responses=PROBLEMS, summary="Create a profile", guards=[TEAM_WRITE])
+    @post(operation_id="createProfile", summary="Create a profile", guards=[TEAM_WRITE])
     async def create(
         self,
         services: Injected[Services],
@@ -70,7 +63,7 @@ class ProfileController(Controller):
         """Create a memory space in the key's team."""
         return await services.tenancy.create_profile(actor, caller.team_id, data)
 
-    @get(operation_id="listProfiles", responses=PROBLEMS, summary="List profiles", guards=[TEAM_READ])
+    @get(operation_id="listProfiles", summary="List profiles", guards=[TEAM_READ])
     async def list_all(
         self,
         services: Injected[Services],
@@ -84,7 +77,6 @@ class ProfileController(Controller):
     @get(
         "/{profile_id:str}",
         operation_id="getProfile",
-        responses=PROBLEMS,
         summary="Read a profile",
         guards=[READ],
     )
@@ -95,7 +87,6 @@ class ProfileController(Controller):
     @delete(
         "/{profile_id:str}",
         operation_id="deleteProfile",
-        responses=PROBLEMS,
         summary="Erase a profile",
         guards=[ADMIN],
         status_code=204,
@@ -113,7 +104,7 @@ class KeyController(Controller):
     path = "/v1/keys"
     tags = ("keys",)
 
-    @post(operation_id="createKey", responses=PROBLEMS, summary="Create an API key", guards=[ADMIN])
+    @post(operation_id="createKey", summary="Create an API key", guards=[ADMIN])
     async def create(
         self,
         services: Injected[Services],
@@ -124,7 +115,7 @@ class KeyController(Controller):
         """Create a key; its text is in this answer and nowhere else."""
         return await services.tenancy.create_key(actor, caller.team_id, data)
 
-    @get(operation_id="listKeys", responses=PROBLEMS, summary="List API keys", guards=[ADMIN])
+    @get(operation_id="listKeys", summary="List API keys", guards=[ADMIN])
     async def list_all(
         self,
         services: Injected[Services],
@@ -138,7 +129,6 @@ class KeyController(Controller):
     @post(
         "/{key_id:str}/rotate",
         operation_id="rotateKey",
-        responses=PROBLEMS,
         summary="Replace an API key",
         guards=[ADMIN],
     )
@@ -156,7 +146,6 @@ class KeyController(Controller):
     @delete(
         "/{key_id:str}",
         operation_id="revokeKey",
-        responses=PROBLEMS,
         summary="Revoke an API key",
         guards=[ADMIN],
         status_code=200,
@@ -178,7 +167,7 @@ class AuditController(Controller):
     path = "/v1/audit"
     tags = ("audit",)
 
-    @get(operation_id="listAudit", responses=PROBLEMS, summary="List audit entries", guards=[ADMIN])
+    @get(operation_id="listAudit", summary="List audit entries", guards=[ADMIN])
     async def list_all(
         self,
         services: Injected[Services],

@@ -49,9 +49,11 @@ def test_no_vectors_for_no_texts():
 
 
 def test_token_shares():
-    statistics = TokenStatistics(tokens=8, unknown=2, single_characters=4)
+    statistics = TokenStatistics(tokens=8, unknown=2, single_characters=4, lettered=5, letters=12)
     assert statistics.unknown_share == 0.25
     assert statistics.single_character_share == 0.5
+    assert statistics.letters_per_token == 2.4
+    assert TokenStatistics(tokens=3).letters_per_token is None
     assert TokenStatistics(tokens=0).unknown_share == 0.0
     assert TokenStatistics(tokens=0).single_character_share == 0.0
 

@@ -16,7 +16,6 @@ from app.recall.fusion import (
     QueryTerm,
     best_of_surprise,
     fuse,
-    letters_per_token,
     normal_surprise,
     readability,
     rrf,
@@ -120,21 +119,6 @@ class TestReadability:
     )
     def test_values(self, letters, expected):
         assert readability(letters) == expected
-
-    def test_letters_of_pieces_without_marks(self):
-        assert letters_per_token(["mar", "##mal", "##ade"]) == 3.0
-
-    def test_punctuation_and_numbers_do_not_count(self):
-        assert letters_per_token(["when", "?", "2024", "##5", "-"]) == 4.0
-
-    def test_unknown_tokens_span_nothing(self):
-        assert letters_per_token(["[UNK]", "[UNK]", "rank"]) == pytest.approx(4 / 3)
-
-    def test_spelled_letters(self):
-        assert letters_per_token(["п", "##р", "##и", "##в", "##е", "##т"]) == 1.0
-
-    def test_nothing_to_judge_by(self):
-        assert letters_per_token(["42", "!"]) is None
 
 
 class TestWeights:
