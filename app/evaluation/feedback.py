@@ -6,13 +6,13 @@ the accepted ones alone.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 import msgspec
 
 from app.evaluation.formats.rows import Case, Qrel, Ref, RefType
 from app.evaluation.formats.seeds import NO_ANSWER
-from app.evaluation.traces import RankedRef, Trace
+from app.evaluation.traces import RankedRef, Trace, texts_of
 
 Quality = Literal["high", "medium", "low"]
 Decision = Literal["accepted", "refused"]
@@ -155,7 +155,7 @@ def _candidate(trace: Trace, review: Review | None, asked: Case | None) -> Candi
     supported = review is not None and review.answer_supported and not review.missing_context
     case_id = f"feedback_{trace.case_id}"[:128]
     case = asked or Case(case_id=case_id, query=trace.query, limit=max(1, len(trace.ranked_refs)))
-    texts = {hit["id"]: _text(hit) for hit in trace.raw.get("results", [])}
+    texts = texts_of(trace)
     return Candidate(
         # What the recall was made of stays; what another judge said of it does not.
         case=msgspec.structs.replace(
@@ -188,12 +188,6 @@ def _candidate(trace: Trace, review: Review | None, asked: Case | None) -> Candi
             for ref in trace.ranked_refs
         ],
     )
-
-
-def _text(hit: Mapping[str, Any]) -> str:
-    item = hit.get(hit["kind"]) or {}
-    said = [str(item[name]) for name in ("subject", "predicate", "object") if name in item]
-    return str(item.get("content", " ".join(said)))
 
 
 def _ref(ref: RankedRef | Returned, grade: int, reason: str) -> Ref:

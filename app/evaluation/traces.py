@@ -62,6 +62,16 @@ class Trace(msgspec.Struct, kw_only=True, frozen=True):
     raw: dict[str, Any] = {}
 
 
+def texts_of(trace: Trace) -> dict[str, str]:
+    """What the results of a trace say, by id: a fragment's content, a fact's or claim's three parts."""
+    found: dict[str, str] = {}
+    for hit in trace.raw.get("results", []):
+        item = hit.get(hit["kind"]) or {}
+        said = [str(item[name]) for name in ("subject", "predicate", "object") if name in item]
+        found[hit["id"]] = str(item.get("content", " ".join(said)))
+    return found
+
+
 class ImportedDocument(msgspec.Struct, kw_only=True, frozen=True):
     """What one document became.
 

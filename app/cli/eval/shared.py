@@ -59,8 +59,10 @@ def told() -> Iterator[None]:
 
 
 def show(table: Table) -> None:
-    """A report's table on the terminal; nothing when it has no rows."""
+    """A report's table on the terminal with its note; nothing when it has no rows."""
     if not table.rows:
         return
     out.print(table.title, style="bold")
     print_table(table.columns, table.rows)
+    if table.note:
+        out.print(table.note, style="dim", highlight=False, markup=False)

@@ -20,11 +20,11 @@ COLOURS: Final = ("#1f5fa8", "#e08a2e", "#3a8f5c", "#8a5aa8")
 _GREY: Final = "#6b7280"
 _STYLE: Final[dict[Any, Any]] = {
     "font.family": "sans-serif",
-    "font.size": 9,
+    "font.size": 8.5,
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.edgecolor": _GREY,
-    "axes.titlesize": 10,
+    "axes.titlesize": 9.5,
     "axes.titlelocation": "left",
     "axes.grid": True,
     "grid.color": "#e5e7eb",
@@ -34,8 +34,8 @@ _STYLE: Final[dict[Any, Any]] = {
     "svg.fonttype": "none",
 }
 _METADATA: Final = re.compile(r"<metadata>.*?</metadata>", re.DOTALL)
-_WIDTH: Final = 5.2
-_HEIGHT: Final = 3.1
+_WIDTH: Final = 4.4
+_HEIGHT: Final = 2.8
 _MOST_SLICES: Final = 24
 
 
@@ -112,8 +112,9 @@ def latency(runs: Sequence[RunResult], salt: str) -> str:
                 label=run.config.policy,
             )
         axes.set_xscale("log")
+        axes.xaxis.set_major_locator(matplotlib.ticker.LogLocator(subs=(1.0, 2.0, 5.0)))
         axes.xaxis.set_major_formatter(matplotlib.ticker.FormatStrFormatter("%g"))
-        axes.xaxis.set_minor_formatter(matplotlib.ticker.NullFormatter())
+        axes.xaxis.set_minor_locator(matplotlib.ticker.NullLocator())
         axes.set_xlabel("milliseconds (logarithmic)")
         axes.set_ylabel("share answered")
         axes.set_ylim(0, 1.02)

@@ -56,7 +56,7 @@ def write_report(directory: Path, sets: Sequence[tuple[JudgedSet | None, Sequenc
     context: dict[str, Any] = {
         "title": TITLE,
         "subtitle": _subtitle(runs),
-        "passed": not failed,
+        "outcome": "bad" if failed else "good" if asked else "none",
         "verdict": _verdict(asked, failed),
         "overview": tables.overview(runs),
         "gates": tables.gates(runs),
@@ -84,8 +84,12 @@ def _subtitle(groups: Sequence[Sequence[RunResult]]) -> str:
     model = embedding.get("model", "") if isinstance(embedding, dict) else embedding
     return (
         f"{started:%Y-%m-%d %H:%M} UTC · version {service.get('version', 'unknown')} · embedding {model} · "
-        f"{len(groups)} sets, {len(runs)} runs, {cases:,} questions asked · scorer {runs[0].config.scorer_revision}"
+        f"{_counted(len(groups), 'set')}, {_counted(len(runs), 'run')}, {cases:,} questions asked · scorer {runs[0].config.scorer_revision}"
     )
+
+
+def _counted(number: int, word: str) -> str:
+    return f"{number:,} {word}" if number == 1 else f"{number:,} {word}s"
 
 
 def _part(judged: JudgedSet | None, runs: Sequence[RunResult], number: int) -> _Part:

@@ -106,19 +106,19 @@ def gates(sets: Sequence[Sequence[RunResult]]) -> Table:
 def axes(runs: Sequence[RunResult]) -> Table:
     """Every axis in both readings; an axis that was not asked says why."""
     rows = []
+    unscored: dict[str, str] = {}
     for axis in AXES:
         for run in runs:
             for reading in READINGS:
                 found = run.summary.overall.axes[axis][reading]
                 if not found.scored_cases:
-                    why = run.config.axes.get(axis) or "no case judges it"
-                    if reading == "strict":
-                        rows.append([axis, run.config.policy, f"not scored: {why}", *[NOTHING] * 7])
+                    unscored[axis] = run.config.axes.get(axis) or "no case judges it"
                     continue
                 cells = [number(getattr(found, name)) for name, _ in _RANKED]
                 rows.append([axis, run.config.policy, reading, str(found.scored_cases), *cells])
     columns = ["axis", "policy", "reading", "cases", *(title for _, title in _RANKED)]
-    return Table("By axis", columns, rows, labels=3)
+    note = " ".join(f"{axis.capitalize()} axis not scored: {why}." for axis, why in unscored.items())
+    return Table("By axis", columns, rows, labels=3, note=note)
 
 
 def categories(runs: Sequence[RunResult]) -> Table:
@@ -132,8 +132,8 @@ def categories(runs: Sequence[RunResult]) -> Table:
     titles = dict(_RANKED)
     columns = ["category", "cases"]
     for name in chosen:
-        columns += [f"{titles[name]} {_short(run.config.policy)}" for run in runs]
-    return Table("By category", columns, rows, note="Strict, ranked axis." + _legend(runs))
+        columns += [f"{titles[name]} {run.config.policy}" for run in runs]
+    return Table("By category", columns, rows, note="Strict, ranked axis.")
 
 
 def _category(name: str, blocks: Sequence[Block]) -> list[str]:
@@ -142,14 +142,6 @@ def _category(name: str, blocks: Sequence[Block]) -> list[str]:
     for measure in ("recall_at_k", "ndcg_at_k", "required_rank1_rate", "average_bad_at_k"):
         cells += [number(getattr(summary, measure)) for summary in found]
     return cells
-
-
-def _short(policy: str) -> str:
-    return policy.split("-", 1)[0][:4]
-
-
-def _legend(runs: Sequence[RunResult]) -> str:
-    return " " + ", ".join(f"{_short(run.config.policy)}: {run.config.policy}" for run in runs) + "."
 
 
 def slots(runs: Sequence[RunResult]) -> Table:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from app.evaluation.scorer import CaseScore
-from app.evaluation.traces import Trace
+from app.evaluation.traces import Trace, texts_of
 
 MOST: Final = 5
 _SHOWN: Final = 6
@@ -78,10 +78,7 @@ def _told(score: CaseScore, trace: Trace, roles: Mapping[str, str]) -> WorstCase
         parts.append(f"{found.bad_at_k} bad of {found.k}")
     explain = trace.raw.get("explain") or {}
     candidates = {one["id"]: one for one in explain.get("candidates", [])}
-    texts = {
-        hit["id"]: str((hit.get(hit["kind"]) or {}).get("content", ""))
-        for hit in trace.raw.get("results", [])
-    }
+    texts = texts_of(trace)
     items = []
     shown: set[str] = set()
     for ref in trace.ranked_refs[:_SHOWN]:
