@@ -289,7 +289,7 @@ async def _page(unit: UnitOfWork, statement: sa.Select[Any], page: FactPage) -> 
 
 
 _HYDRATED: Final = tuple(column.name for column in _FACT)
-_READ_ACTIVE: Final = (
+READ_ACTIVE: Final = (
     f"SELECT {', '.join(_HYDRATED)}, "  # noqa: S608 - names of our own columns
     "ARRAY(SELECT DISTINCT e.fragment_id FROM fact_support s JOIN claim_evidence e"
     " ON e.team_id = s.team_id AND e.claim_id = s.claim_id"
@@ -300,6 +300,6 @@ _READ_ACTIVE: Final = (
 
 async def read_active(unit: ReadUnit, ids: Sequence[UUID]) -> list[dict[str, Any]]:
     """Active facts by id with the ids of their evidence, in no order; the hot read of recall."""
-    rows = await unit.fetch(Statement(_READ_ACTIVE, (unit.tenant.team_id, unit.tenant.profile, list(ids))))
+    rows = await unit.fetch(Statement(READ_ACTIVE, (unit.tenant.team_id, unit.tenant.profile, list(ids))))
     facts = [dict(zip((*_HYDRATED, "evidence_ids"), row, strict=True)) for row in rows]
     return [fact for fact in facts if fact["status"] == "active"]

@@ -187,6 +187,12 @@ class Fact(Base):
         sa.Index("facts_listing_idx", "team_id", "profile_id", "id"),
         sa.Index("facts_statement_idx", "team_id", "profile_id", "predicate", "subject_key"),
         sa.Index(
+            "facts_superseded_by_idx",
+            "team_id",
+            "superseded_by",
+            postgresql_where=sa.text("superseded_by IS NOT NULL"),
+        ),
+        sa.Index(
             "facts_active_key",
             "team_id",
             "profile_id",

@@ -14,7 +14,7 @@ from app.knowledge.schemas import ClaimView, FactView
 from app.knowledge.statements import StatementText, sentence_of
 
 _CLAIM_COLUMNS: Final = tuple(column.name for column in Claim.__table__.c)
-_READ_VALIDATED: Final = (
+READ_VALIDATED: Final = (
     f"SELECT {', '.join(_CLAIM_COLUMNS)}, "  # noqa: S608 - names of our own columns
     "ARRAY(SELECT e.fragment_id FROM claim_evidence e WHERE e.team_id = claims.team_id AND e.claim_id = claims.id"
     " ORDER BY 1 LIMIT 50) AS evidence_ids"
@@ -74,7 +74,7 @@ class RecalledService:
 
 async def _read_validated(unit: ReadUnit, ids: Sequence[UUID]) -> list[dict[str, Any]]:
     parameters = (unit.tenant.team_id, unit.tenant.profile, list(ids))
-    rows = await unit.fetch(Statement(_READ_VALIDATED, parameters))
+    rows = await unit.fetch(Statement(READ_VALIDATED, parameters))
     claims = [dict(zip((*_CLAIM_COLUMNS, "evidence_ids"), row, strict=True)) for row in rows]
     return [claim for claim in claims if claim["status"] == "validated"]
 

@@ -89,6 +89,13 @@ def upgrade() -> None:
     op.create_index(
         "facts_statement_idx", "facts", ["team_id", "profile_id", "predicate", "subject_key"], unique=False
     )
+    op.create_index(
+        "facts_superseded_by_idx",
+        "facts",
+        ["team_id", "superseded_by"],
+        unique=False,
+        postgresql_where=sa.text("superseded_by IS NOT NULL"),
+    )
     isolate("facts", by_profile=True)
 
 
