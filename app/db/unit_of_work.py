@@ -13,6 +13,7 @@ from uuid import UUID
 import psycopg
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+from sqlalchemy.pool import AsyncAdaptedQueuePool
 
 from app.db.engine import create_engine
 
@@ -96,16 +97,59 @@ class ReadUnit:
     statement, seven times a fetch, and took half of a recall's CPU.)
     """
 
-    __slots__ = ("_connection", "tenant")
+    __slots__ = ("_reader", "tenant")
 
-    def __init__(self, connection: psycopg.AsyncConnection[Any], tenant: Tenant) -> None:
-        self._connection = connection
+    def __init__(self, reader: "Reader", tenant: Tenant) -> None:
+        self._reader = reader
         self.tenant = tenant
 
     async def fetch(self, statement: Statement) -> list[tuple[Any, ...]]:
         """Rows of a SELECT, in a transaction bound to the tenant."""
-        cursor = await self._connection.execute(*bound(statement, self.tenant))
+        return await self._reader.rows(bound(statement, self.tenant))
+
+
+class Reader:
+    """Statements that change nothing, on a pooled connection in autocommit.
+
+    A restart of the server leaves the pool full of dead connections. A read that meets one is run again on a live one;
+    to ask each connection whether it lives before it is used would cost every read a round trip.
+    """
+
+    __slots__ = ("_connection", "_driver", "_spare")
+
+    def __init__(self, connection: AsyncConnection, driver: Any, spare: int) -> None:
+        """``spare``: how many other connections of the pool may be dead too."""
+        self._connection = connection
+        self._driver: psycopg.AsyncConnection[Any] = driver
+        self._spare = spare
+
+    async def rows(self, statement: Statement) -> list[tuple[Any, ...]]:
+        """Rows of a statement."""
+        try:
+            return await self._run(statement)
+        except psycopg.OperationalError:
+            if not self._driver.broken:
+                raise
+        await self._renew()
+        return await self._run(statement)
+
+    async def _run(self, statement: Statement) -> list[tuple[Any, ...]]:
+        cursor = await self._driver.execute(statement.sql, statement.parameters)
         return await cursor.fetchall()
+
+    async def _renew(self) -> None:
+        """Take connections out of the pool until one lives."""
+        for left in range(self._spare, -1, -1):
+            await self._connection.invalidate()
+            driver = (await self._connection.get_raw_connection()).driver_connection
+            self._driver = cast("psycopg.AsyncConnection[Any]", driver)
+            try:
+                await self._driver.execute("SELECT")
+            except psycopg.OperationalError:
+                if not left or not self._driver.broken:
+                    raise
+            else:
+                return
 
 
 def bound(statement: Statement, tenant: Tenant) -> Statement:
@@ -146,6 +190,7 @@ class Database:
     def __init__(self, engine: AsyncEngine, readers: AsyncEngine) -> None:
         self.engine = engine
         self.readers = readers
+        self._spare = readers.pool.size() if isinstance(readers.pool, AsyncAdaptedQueuePool) else 1
 
     @classmethod
     def connect(cls, url: str, *, pool_size: int, pool_timeout: float) -> "Database":
@@ -159,9 +204,8 @@ class Database:
     @asynccontextmanager
     async def tenant(self, tenant: Tenant) -> AsyncIterator[UnitOfWork]:
         """Transaction that sees the rows of ``tenant`` and no others; commits when the block ends well."""
-        async with self.engine.begin() as connection:
-            profile = "" if tenant.profile_id is None else str(tenant.profile_id)
-            await connection.execute(_BIND, {"team": str(tenant.team_id), "profile": profile, "operator": ""})
+        profile = "" if tenant.profile_id is None else str(tenant.profile_id)
+        async with self._begun(team=str(tenant.team_id), profile=profile, operator="") as connection:
             unit = UnitOfWork(connection, tenant)
             yield unit
         for callback in unit.after_commit:
@@ -174,23 +218,37 @@ class Database:
         Raises:
             sqlalchemy.exc.DBAPIError: a statement failed.
         """
-        async with self._driver() as connection:
-            yield ReadUnit(connection, tenant)
+        async with self._reader() as reader:
+            yield ReadUnit(reader, tenant)
 
     async def fetch_unbound(self, statement: Statement) -> list[tuple[Any, ...]]:
         """Rows of one statement that needs no tenant."""
-        async with self._driver() as connection:
-            cursor = await connection.execute(statement.sql, statement.parameters)
-            return await cursor.fetchall()
+        async with self._reader() as reader:
+            return await reader.rows(statement)
 
     @asynccontextmanager
-    async def _driver(self) -> AsyncIterator[psycopg.AsyncConnection[Any]]:
-        """The driver's own connection, in autocommit; its errors come out wrapped as SQLAlchemy wraps them."""
+    async def _begun(self, **binding: str) -> AsyncIterator[AsyncConnection]:
+        """A transaction that is bound; commits when the block ends well."""
+        async with self.engine.connect() as connection:
+            try:
+                await connection.execute(_BIND, binding)
+            except sa.exc.DBAPIError as error:
+                if not error.connection_invalidated:
+                    raise
+                # It lay dead in the pool, and nothing has been asked of it yet. All others as old are discarded with it.
+                await connection.rollback()
+                await connection.execute(_BIND, binding)
+            yield connection
+            await connection.commit()
+
+    @asynccontextmanager
+    async def _reader(self) -> AsyncIterator[Reader]:
+        """Reads on the driver's own connection; its errors come out wrapped as SQLAlchemy wraps them."""
         async with self.readers.connect() as connection:
             driver = (await connection.get_raw_connection()).driver_connection
             try:
                 with wrapped_errors(self.engine.dialect):
-                    yield cast("psycopg.AsyncConnection[Any]", driver)
+                    yield Reader(connection, driver, self._spare)
             except sa.exc.DBAPIError as error:
                 if isinstance(error.orig, psycopg.OperationalError | psycopg.InterfaceError):
                     await connection.invalidate(error)
@@ -199,14 +257,7 @@ class Database:
     @asynccontextmanager
     async def operator(self) -> AsyncIterator[AsyncConnection]:
         """Transaction of the operator: may list teams, and sees no row of any tenant."""
-        async with self.engine.begin() as connection:
-            await connection.execute(_BIND, {"team": "", "profile": "", "operator": "on"})
-            yield connection
-
-    @asynccontextmanager
-    async def unbound(self) -> AsyncIterator[AsyncConnection]:
-        """Autocommit connection without a tenant: key lookup, health checks, global tables."""
-        async with self.readers.connect() as connection:
+        async with self._begun(team="", profile="", operator="on") as connection:
             yield connection
 
     async def close(self) -> None:

@@ -11,6 +11,7 @@ from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
 from app import __version__
 from app.db import migrate
+from app.db.unit_of_work import Statement
 from app.http.injection import Injected
 from app.http.problems import PROBLEMS
 from app.recall.policy import DEFAULT_POLICY
@@ -85,8 +86,8 @@ async def readyz(services: Injected[Services]) -> Response[Readiness]:
 
 async def _database(services: Injected[Services]) -> Dependency:
     try:
-        async with asyncio.timeout(_READY_TIMEOUT), services.database.unbound() as connection:
-            await connection.execute(sa.text("SELECT 1"))
+        async with asyncio.timeout(_READY_TIMEOUT):
+            await services.database.fetch_unbound(Statement("SELECT 1"))
     except (sa.exc.SQLAlchemyError, OSError, TimeoutError) as error:
         return Dependency(ready=False, detail=type(error).__name__)
     return Dependency(ready=True, detail="ready")
@@ -102,14 +103,11 @@ async def _database(services: Injected[Services]) -> Dependency:
 )
 async def health(services: Injected[Services]) -> Health:
     """Version, migration state, embedding descriptor and ranking policy."""
-    async with services.database.unbound() as connection:
-        current = (
-            await connection.execute(sa.text("SELECT version_num FROM alembic_version"))
-        ).scalar_one_or_none()
+    found = await services.database.fetch_unbound(Statement("SELECT version_num FROM alembic_version"))
     descriptor = services.embeddings.descriptor
     return Health(
         version=__version__,
-        migration=current,
+        migration=found[0][0] if found else None,
         migration_head=migrate.head_revision(),
         embedding=EmbeddingHealth(model=descriptor.key, dim=descriptor.dimension),
         ranking_policy=DEFAULT_POLICY,

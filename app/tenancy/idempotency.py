@@ -12,6 +12,7 @@ from datetime import timedelta
 from typing import Final, TypeVar
 
 import msgspec
+import psycopg
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql as pg
 from sqlalchemy.exc import DBAPIError
@@ -25,7 +26,6 @@ Result = TypeVar("Result")
 RECORD_AGE: Final = timedelta(days=2)
 _TRIES: Final = 4
 _RETRIED_STATES: Final = ("40P01", "40001")
-_LOCK_NOT_AVAILABLE: Final = "55P03"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,14 +74,7 @@ class WriteExecutor:
         if request is not None and (known := await self._stored(tenant, request, result_type)) is not None:
             return known
         prepared = await prepare()
-        try:
-            return await _retried(lambda: self._store_once(tenant, request, result_type, prepared, store))
-        except DBAPIError as error:
-            if request is not None and getattr(error.orig, "sqlstate", None) == _LOCK_NOT_AVAILABLE:
-                raise StrataError(
-                    "request_in_progress", "the same request is still running", retry_after=2
-                ) from error
-            raise
+        return await _retried(lambda: self._store_once(tenant, request, result_type, prepared, store))
 
     async def change(self, tenant: Tenant, store: Callable[[UnitOfWork], Awaitable[Result]]) -> Result:
         """Result of a change that is harmless to repeat: statements alone, run again after a deadlock."""
@@ -104,9 +97,7 @@ class WriteExecutor:
             if request is not None and not await _claim(unit, request):
                 record = await _find(unit, request)
                 if record is None:
-                    raise StrataError(
-                        "request_in_progress", "the same request is still running", retry_after=1
-                    )
+                    raise _in_progress(retry_after=1)
                 return _decode(record, request, result_type)
             result = await store(unit, prepared)
             if request is not None:
@@ -160,6 +151,11 @@ async def _find(unit: UnitOfWork, request: IdempotentRequest) -> sa.Row[tuple[by
 
 
 async def _claim(unit: UnitOfWork, request: IdempotentRequest) -> bool:
+    """Take the key; False when it is taken for good.
+
+    Raises:
+        StrataError: ``request_in_progress``: another transaction holds the key, and longer than one waits for a lock.
+    """
     statement = (
         pg.insert(IdempotencyRecord)
         .values(
@@ -172,7 +168,23 @@ async def _claim(unit: UnitOfWork, request: IdempotentRequest) -> bool:
         .on_conflict_do_nothing()
         .returning(IdempotencyRecord.idempotency_key)
     )
-    return (await unit.execute(statement)).one_or_none() is not None
+    try:
+        return (await unit.execute(statement)).one_or_none() is not None
+    except DBAPIError as error:
+        if _waited_for_the_key(error):
+            raise _in_progress(retry_after=2) from error
+        raise
+
+
+def _waited_for_the_key(error: DBAPIError) -> bool:
+    """Whether a lock timeout is about the key's own row: not the profile's, which the insert locks too, nor a table's."""
+    orig = error.orig
+    held = isinstance(orig, psycopg.errors.LockNotAvailable) and orig.diag.context
+    return bool(held) and IdempotencyRecord.__tablename__ in str(held)
+
+
+def _in_progress(retry_after: int) -> StrataError:
+    return StrataError("request_in_progress", "the same request is still running", retry_after=retry_after)
 
 
 async def _complete(unit: UnitOfWork, request: IdempotentRequest, response: bytes) -> None:

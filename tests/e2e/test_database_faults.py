@@ -7,6 +7,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 import httpx
+import psycopg
 import pytest
 
 from tests.e2e.external import ExternalPostgres
@@ -124,8 +125,15 @@ async def test_postgresql_restarts_under_load(stage: Stage, external: ExternalPo
     await job_is_done(external, load.member)
 
 
+def waiting(outsider: psycopg.Connection) -> int:
+    """How many sessions wait for a lock on a table."""
+    [row] = outsider.execute("SELECT count(*) FROM pg_locks WHERE locktype = 'relation' AND NOT granted")
+    return int(row[0])
+
+
 async def test_a_full_pool_answers_instead_of_hanging(stage: Stage, external: ExternalPostgres) -> None:
-    service = stage.serve(database_url=external.url(), pool_size=2, pool_timeout=1)
+    # Two connections for transactions, and two for what only reads.
+    service = stage.serve(database_url=external.url(), pool_size=4, pool_timeout=1)
     member = stage.member(service)
     async with httpx.AsyncClient(base_url=service.url, headers=member.headers, timeout=PATIENCE) as http:
         (await http.post(member.fragments, json={"content": "The kettle is green."})).raise_for_status()
@@ -137,11 +145,18 @@ async def test_a_full_pool_answers_instead_of_hanging(stage: Stage, external: Ex
                 refused.append(await first)
                 if len(refused) == 4:
                     break
+            assert (await http.get("/readyz")).status_code == 200
+            recalls = [
+                asyncio.create_task(http.post(member.recall, json={"query": "green kettle"}))
+                for _ in range(2)
+            ]
+            await asyncio.to_thread(wait_until, "everybody to wait", lambda: waiting(outsider) == 4)
             assert (await http.get("/livez")).status_code == 200
             readiness = await http.get("/readyz")
             assert readiness.status_code == 503
             assert readiness.json()["database"]["ready"] is False
         answers = await asyncio.gather(*reads)
+        assert [answer.status_code for answer in await asyncio.gather(*recalls)] == [200, 200]
     assert [check_unavailable(answer) for answer in refused] == ["database_busy"] * 4
     assert {answer.json()["detail"] for answer in refused} == {"every database connection is in use"}
     assert sorted(answer.status_code for answer in answers) == [200, 200, 503, 503, 503, 503]

@@ -1,6 +1,5 @@
 """A read's statement carries its tenant: row-level security sees it, and it sees nothing else."""
 
-from typing import Any
 from uuid import UUID
 
 import pytest
@@ -31,9 +30,8 @@ async def test_the_statement_sees_its_tenant_and_the_next_one_does_not(
 ) -> None:
     async with services.database.reading(tenant) as unit:
         assert await unit.fetch(Statement(READ, ("x",))) == [(str(TEAM), profile, "x")]
-        connection: Any = unit._connection  # noqa: SLF001 - what is left on it is the question
-        cursor = await connection.execute(READ, ("y",))
-        assert await cursor.fetchone() in [("", "", "y"), (None, None, "y")]
+        reader = unit._reader  # noqa: SLF001 - what is left on its connection is the question
+        assert await reader.rows(Statement(READ, ("y",))) in [[("", "", "y")], [(None, None, "y")]]
 
 
 async def test_rows_keep_the_order_of_the_statement(services: Services) -> None:

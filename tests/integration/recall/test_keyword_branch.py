@@ -209,7 +209,7 @@ async def test_without_a_tenant_the_function_returns_nothing(services: Services,
     )
 
     attack = {"q": quoted(space_prefix(tenant.profile) + "harbour")}
-    async with services.database.unbound() as connection:
+    async with services.database.readers.connect() as connection:
         assert (await connection.execute(statement, attack)).scalar_one() == 0
     async with services.database.tenant(Tenant(tenant.team_id)) as unit:
         assert (await unit.execute(statement, attack)).scalar_one() == 0
