@@ -13,7 +13,7 @@ from app.db import migrate
 from app.db.checks import check_database
 from app.db.embedded import EmbeddedPostgres
 from app.db.roles import API_ROLE, OWNER_ROLE, set_up_roles
-from app.db.unit_of_work import Database
+from app.db.unit_of_work import Database, UnitOfWork
 from app.db.urls import sqlalchemy_url
 from app.embeddings.descriptor import EmbeddingDescriptor
 from app.embeddings.registry import EmbedderOptions, create_embedder
@@ -21,7 +21,7 @@ from app.embeddings.service import EmbeddingService, ServiceLimits
 from app.http.rate_limits import RateLimiter
 from app.indexing.placement import PlacementService, scaled_threshold
 from app.indexing.service import IndexingService
-from app.jobs import worker
+from app.jobs import queue, worker
 from app.jobs.queue import JobQueue
 from app.knowledge.chat import ChatClient
 from app.knowledge.extractors import Extractor, GrammarExtractor, OpenAIExtractor
@@ -215,6 +215,11 @@ def build_services(
 ) -> Services:
     """Wire every service of one process."""
     indexing = IndexingService(space_id, jobs.maintain_index)
+
+    async def forget(unit: UnitOfWork) -> None:
+        await indexing.forget_profile(unit)
+        await queue.forget_profile(unit)
+
     fragments = FragmentService(database, embeddings, indexing)
     chat = None if settings.chat_base_url is None else chat_client(settings)
     verifier = _verifier(settings, chat)
@@ -233,7 +238,7 @@ def build_services(
         authentication=Authentication(database),
         rate_limiter=RateLimiter(settings.rate_limit_per_minute),
         writes=WriteExecutor(database),
-        tenancy=TenancyService(database, indexing.forget_profile, indexing.erase_some),
+        tenancy=TenancyService(database, forget, indexing.erase_some),
         fragments=fragments,
         knowledge=knowledge,
         recall=RecallService(database, embeddings, indexing, fragments, knowledge),

@@ -1,19 +1,23 @@
 """The job queue: procrastinate on the service's own database, as the API role."""
 
 from contextlib import AbstractAsyncContextManager
+from datetime import timedelta
 from typing import Any, Final
 from uuid import UUID
 
 import procrastinate
+import sqlalchemy as sa
 import structlog
 from procrastinate.exceptions import AlreadyEnqueued, ConnectorException
 
-from app.db.unit_of_work import Tenant
+from app.db.unit_of_work import Tenant, UnitOfWork
 from app.db.urls import libpq_url
 from app.errors import StrataError
 
 MAINTAIN_INDEX: Final = "index.maintain"
 REMEMBER: Final = "knowledge.remember"
+# A run that is not done by then was cut off.
+CUT_OFF: Final = timedelta(minutes=3)
 RETRIES: Final = procrastinate.RetryStrategy(max_attempts=10, exponential_wait=2)
 _log = structlog.get_logger()
 
@@ -58,15 +62,55 @@ class JobQueue:
         Raises:
             StrataError: ``database_unavailable``; the run is kept, and repeating the request asks again.
         """
-        name = f"{REMEMBER}:{run_id}"
+        await self._defer_run(tenant, run_id, now=True)
+
+    async def remember_if_cut_off(self, tenant: Tenant, run_id: UUID) -> int | None:
+        """Ask for a run that is about to begin to be looked after, should this process end before it is done.
+
+        Returns:
+            Number of the job, to be given to `cancel` once the run is done.
+
+        Raises:
+            StrataError: ``database_unavailable``.
+        """
+        return await self._defer_run(tenant, run_id, now=False)
+
+    async def cancel(self, job: int | None) -> None:
+        """Take a job back that nobody needs any more; one that stays finds nothing to do."""
+        if job is None:
+            return
         try:
-            await self.app.configure_task(REMEMBER, queueing_lock=name, lock=name).defer_async(
+            await self.app.job_manager.cancel_job_by_id_async(job, delete_job=True)
+        except ConnectorException as error:
+            _log.warning("job_not_cancelled", job=REMEMBER, error=type(error).__name__)
+
+    async def _defer_run(self, tenant: Tenant, run_id: UUID, *, now: bool) -> int | None:
+        name = f"{REMEMBER}:{run_id}"
+        task = self.app.configure_task(
+            REMEMBER,
+            queueing_lock=name if now else f"{name}:later",
+            lock=name,
+            schedule_in=None if now else {"seconds": int(CUT_OFF.total_seconds())},
+        )
+        try:
+            return await task.defer_async(
                 team_id=str(tenant.team_id), profile_id=str(tenant.profile), run_id=str(run_id)
             )
         except AlreadyEnqueued:
-            return
+            return None
         except ConnectorException as error:
             raise StrataError("database_unavailable", "the job could not be queued", retry_after=2) from error
+
+
+async def forget_profile(unit: UnitOfWork) -> None:
+    """Delete the jobs of the unit's profile; one that runs finds the profile gone, and ends."""
+    await unit.execute(
+        sa.text(
+            "DELETE FROM procrastinate_jobs WHERE status <> 'doing'"
+            " AND args->>'team_id' = :team AND args->>'profile_id' = :profile"
+        ),
+        {"team": str(unit.tenant.team_id), "profile": str(unit.tenant.profile)},
+    )
 
 
 def tenant_of(team_id: str, profile_id: str) -> Tenant:

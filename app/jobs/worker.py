@@ -8,6 +8,7 @@ import psycopg
 import structlog
 from procrastinate.exceptions import ConnectorException
 
+from app.errors import StrataError
 from app.indexing import compaction
 from app.jobs.queue import MAINTAIN_INDEX, REMEMBER, RETRIES, tenant_of
 from app.knowledge.scope import Scope
@@ -34,9 +35,16 @@ def register(services: Services) -> None:
     @services.jobs.app.task(name=REMEMBER, retry=RETRIES)
     async def remember(team_id: str, profile_id: str, run_id: str) -> None:
         tenant = tenant_of(team_id, profile_id)
-        located = await services.tenancy.locate_profile(tenant.profile, tenant.team_id)
-        scope = Scope(located.tenant, located.embedding_space_id, located.text_search_config, SYSTEM)
-        result = await services.knowledge.remember.resume(scope, UUID(run_id))
+        try:
+            located = await services.tenancy.locate_profile(tenant.profile, tenant.team_id)
+            scope = Scope(located.tenant, located.embedding_space_id, located.text_search_config, SYSTEM)
+            result = await services.knowledge.remember.resume(scope, UUID(run_id))
+        except StrataError as error:
+            if error.code != "not_found":
+                raise
+            # The profile was forgotten, or the run never began.
+            _log.info("nothing_to_remember", team=team_id, profile=profile_id, run=run_id)
+            return
         _log.info("remembered", team=team_id, profile=profile_id, run=run_id, claims=len(result.claims))
 
 

@@ -12,7 +12,6 @@ from uuid import UUID
 import msgspec
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql as pg
-from uuid_utils.compat import uuid7
 
 from app.db.unit_of_work import Database, Tenant, UnitOfWork
 from app.embeddings.errors import EmbedderUnavailable
@@ -75,9 +74,8 @@ class RememberService:
         if request.extraction != "none" and request.extraction not in self._extractors:
             raise invalid("extraction", f"{request.extraction} is not configured on this server")
 
-    async def enqueue(self, unit: UnitOfWork, request: RunRequest) -> RememberResult:
+    async def enqueue(self, unit: UnitOfWork, request: RunRequest, run_id: UUID) -> RememberResult:
         """Keep a large request until a worker takes it."""
-        run_id = uuid7()
         await self._save(unit, run_id, "queued", request, RememberResult(run_id=run_id, status="queued"))
         return RememberResult(run_id=run_id, status="queued")
 
@@ -95,7 +93,7 @@ class RememberService:
         scope: Scope,
         request: RunRequest,
         prepared: PreparedFragments,
-        run_id: UUID | None = None,
+        run_id: UUID,
     ) -> RememberResult:
         """Store the evidence and the run; from here on neither is lost."""
         stored = await self._fragments.store(unit, scope.actor, scope.text_search_config, prepared)
@@ -109,7 +107,7 @@ class RememberService:
             )
             for index, item in enumerate(stored)
         ]
-        result = RememberResult(run_id=run_id or uuid7(), status="processing", evidence=items)
+        result = RememberResult(run_id=run_id, status="processing", evidence=items)
         await self._save(unit, result.run_id, "processing", request, result)
         return result
 

@@ -8,6 +8,7 @@ from litestar.openapi.datastructures import ResponseSpec
 from litestar.openapi.spec import OpenAPIMediaType, Reference, RequestBody, Schema
 from litestar.openapi.spec.enums import OpenAPIType
 from litestar.params import FromPath
+from uuid_utils.compat import uuid7
 
 from app.http.bodies import JsonRequest
 from app.http.cursors import parse_id
@@ -157,22 +158,28 @@ async def _run(
     scope = scope_of(caller, actor)
     raw = await request.body()
     identity = IdempotentRequest.of(key, request.method, request.url.path, raw)
+    run_id = uuid7()
+    # Asked for before anything is stored: should this process end in between, a worker completes what there is by then.
+    safety = await services.jobs.remember_if_cut_off(caller.tenant, run_id)
     if len(body.evidence) + len(body.claims) > LARGE_ITEMS or len(raw) > LARGE_BYTES:
         queued = await services.writes.run(
             caller.tenant,
             identity,
             RememberResult,
             prepare=nothing,
-            store=lambda unit, _: remember.enqueue(unit, asked),
+            store=lambda unit, _: remember.enqueue(unit, asked, run_id),
         )
         # Asked for again with every repetition: should the queue have been down, the run is not forgotten.
         await services.jobs.remember(caller.tenant, queued.run_id)
+        await services.jobs.cancel(safety)
         return Response(queued, status_code=202)
     stored = await services.writes.run(
         caller.tenant,
         identity,
         RememberResult,
         prepare=lambda: remember.prepare(scope, asked),
-        store=lambda unit, prepared: remember.store(unit, scope, asked, prepared),
+        store=lambda unit, prepared: remember.store(unit, scope, asked, prepared, run_id),
     )
-    return Response(await remember.process(scope, asked, stored), status_code=200)
+    done = await remember.process(scope, asked, stored)
+    await services.jobs.cancel(safety)
+    return Response(done, status_code=200)

@@ -1,9 +1,11 @@
 """Remember: evidence first and for good, then what it says."""
 
 from typing import Any
+from uuid import uuid4
 
 import msgspec
 import pytest
+import sqlalchemy as sa
 
 from app.knowledge.remember_schemas import RunRequest
 from app.knowledge.scope import Scope
@@ -15,6 +17,12 @@ from tests.integration.knowledge.conftest import Talk
 
 def outcomes(result: dict[str, Any]) -> list[tuple[str, str]]:
     return [(item["origin"], item["outcome"]) for item in result["claims"]]
+
+
+async def work(services: Services) -> None:
+    await services.jobs.app.run_worker_async(
+        wait=False, install_signal_handlers=False, listen_notify=False, delete_jobs="successful"
+    )
 
 
 async def test_evidence_alone_is_read_by_the_grammar(talk: Talk) -> None:
@@ -100,9 +108,7 @@ async def test_a_large_body_is_worked_by_a_job(talk: Talk, services: Services) -
     assert (answer.status_code, answer.json()["status"]) == (202, "queued")
     run = answer.json()["run_id"]
     assert (await talk.get(f"remember/{run}"))["evidence"] == []
-    await services.jobs.app.run_worker_async(
-        wait=False, install_signal_handlers=False, listen_notify=False, delete_jobs="successful"
-    )
+    await work(services)
     done = await talk.get(f"remember/{run}")
     assert (done["status"], len(done["evidence"]), len(done["claims"])) == ("completed", 30, 30)
     assert {item["outcome"] for item in done["claims"]} == {"promoted"}
@@ -118,7 +124,7 @@ async def test_a_run_that_was_cut_off_is_worked_again(talk: Talk, services: Serv
     remember = services.knowledge.remember
     prepared = await remember.prepare(scope, request)
     async with services.database.tenant(scope.tenant) as unit:
-        stored = await remember.store(unit, scope, request, prepared)
+        stored = await remember.store(unit, scope, request, prepared, uuid4())
     cut_off = await talk.get(f"remember/{stored.run_id}")
     assert (cut_off["status"], cut_off["evidence"][0]["status"], cut_off["claims"]) == (
         "processing",
@@ -128,6 +134,45 @@ async def test_a_run_that_was_cut_off_is_worked_again(talk: Talk, services: Serv
     done = await remember.resume(scope, stored.run_id)
     assert [item.outcome for item in done.claims] == ["promoted"]
     assert await remember.resume(scope, stored.run_id) == done
+
+
+async def jobs_of(services: Services, profile_id: object) -> list[str]:
+    async with services.database.unbound() as connection:
+        found = await connection.execute(
+            sa.text("SELECT status::text FROM procrastinate_jobs WHERE args->>'profile_id' = :profile"),
+            {"profile": str(profile_id)},
+        )
+        return list(found.scalars())
+
+
+async def test_a_run_whose_process_ends_is_completed_by_a_worker(talk: Talk, services: Services) -> None:
+    """What a process leaves behind that stored the evidence and then ended: a run in progress, and a job."""
+    member = talk.member
+    located = await services.tenancy.locate_profile(member.profile_id, member.team_id)
+    scope = Scope(located.tenant, located.embedding_space_id, located.text_search_config, SYSTEM)
+    raw = msgspec.Raw(msgspec.json.encode(FragmentInput(content="Ada likes tea.")))
+    request = RunRequest(form="remember", evidence=[raw], claims=[], auto_promote=True, extraction="rules")
+    run_id, never_stored = uuid4(), uuid4()
+    for run in (run_id, never_stored):
+        assert await services.jobs.remember_if_cut_off(scope.tenant, run) is not None
+    prepared = await services.knowledge.remember.prepare(scope, request)
+    async with services.database.tenant(scope.tenant) as unit:
+        await services.knowledge.remember.store(unit, scope, request, prepared, run_id)
+        await unit.execute(
+            sa.text(
+                "UPDATE procrastinate_jobs SET scheduled_at = now() WHERE args->>'profile_id' = :profile"
+            ),
+            {"profile": str(member.profile_id)},
+        )
+    await work(services)
+    done = await talk.get(f"remember/{run_id}")
+    assert (done["status"], [claim["outcome"] for claim in done["claims"]]) == ("completed", ["promoted"])
+    assert await jobs_of(services, member.profile_id) == []
+
+
+async def test_a_run_that_is_done_leaves_no_job(talk: Talk, services: Services) -> None:
+    assert (await talk.post("remember", {"evidence": [{"content": "Ada likes tea."}]})).status_code == 200
+    assert await jobs_of(services, talk.member.profile_id) == []
 
 
 @pytest.mark.parametrize(
