@@ -11,6 +11,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 import structlog
+from prometheus_client import Counter
 from sqlalchemy.exc import SQLAlchemyError
 
 from app.db.unit_of_work import Database, Tenant
@@ -29,6 +30,7 @@ from app.recall.typed import TypedCandidate, typed_branch
 from app.recall.typed_ranking import RankedTyped
 
 _log = structlog.get_logger()
+_FAILED = Counter("strata_recall_parts_failed", "Optional parts of recalls that failed, by part", ["part"])
 _FAILURES = (StrataError, SQLAlchemyError, OSError)
 _NAMES = {Kind.FACT: "facts", Kind.CLAIM: "claims"}
 _EVIDENCE = 5
@@ -77,7 +79,7 @@ class TypedMemories:
                 views = await self._fragments.get_many(search.tenant, wanted)
                 contents = {ref: view.content for ref, view in views.items()}
             except _FAILURES:
-                _log.warning("recall_part_failed", part="evidence", exc_info=True)
+                _failed("evidence")
                 degraded.append("evidence")
         ranked = typed_ranking.ordered(search.policy, search.parsed, candidates, contents, now=now)
         return ranked, degraded
@@ -97,7 +99,7 @@ class TypedMemories:
                 depth=search.depth,
             )
         except _FAILURES:
-            _log.warning("recall_part_failed", part=_NAMES[kind], exc_info=True)
+            _failed(_NAMES[kind])
             return None
 
     async def with_evidence(self, tenant: Tenant, hits: list[Hit], degraded: list[str]) -> list[Hit]:
@@ -111,7 +113,7 @@ class TypedMemories:
                 sources |= {ref: memory.evidence_ids[:_EVIDENCE] for ref, memory in memories.items()}
             views = await self._fragments.get_many(tenant, [ref for refs in sources.values() for ref in refs])
         except _FAILURES:
-            _log.warning("recall_part_failed", part="evidence", exc_info=True)
+            _failed("evidence")
             degraded.append("evidence")
             return hits
         return [
@@ -130,10 +132,16 @@ class TypedMemories:
                 tenant, [hit.id for hit in hits if hit.kind == "fact"]
             )
         except _FAILURES:
-            _log.warning("recall_part_failed", part="clarifications", exc_info=True)
+            _failed("clarifications")
             degraded.append("clarifications")
             return []
         return [msgspec.to_builtins(item, builtin_types=(UUID, datetime)) for item in found]
+
+
+def _failed(part: str) -> None:
+    """Log and count the failure that is being handled; the recall goes on without the part, and names it."""
+    _FAILED.labels(part).inc()
+    _log.warning("recall_part_failed", part=part, exc_info=True)
 
 
 def typed_hit(item: RankedTyped) -> Hit:
