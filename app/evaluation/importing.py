@@ -33,11 +33,19 @@ _SECONDARY: Final = 0.75
 
 
 class ImportState(msgspec.Struct, kw_only=True):
-    """Which profiles an import made; kept so that an import that was cut off goes on in them."""
+    """What an import has done; kept so that one that was cut off goes on where it stopped.
+
+    Attributes:
+        profiles: Profile id by scope.
+        documents: What became of the documents so far.
+        refused: Promotions that the service's gates refused so far.
+    """
 
     seed_hash: str
     import_method: str
     profiles: dict[str, str] = {}
+    documents: list[ImportedDocument] = []
+    refused: list[str] = []
 
 
 async def import_set(
@@ -48,43 +56,57 @@ async def import_set(
     Args:
         api: The service.
         judged: The set.
-        state: Profiles of an earlier attempt; filled here.
-        save: Keeps the state before it is used.
+        state: What an earlier attempt did; filled here.
+        save: Keeps the state: before a profile is used, and every few hundred documents.
         progress: Told the stage, how many documents are stored, and of how many.
 
     Raises:
         EvaluationError: the service refused a document, or does not answer.
     """
-    refused: list[str] = []
-    imported: list[ImportedDocument] = []
     total = len(judged.documents)
     presumed = presumed_time(judged)
+    known = {document.source_doc_id for document in state.documents}
+    saved = len(known)
     for scope, found in judged.scopes.items():
-        documents = [_dated(document, presumed) for document in found]
         if scope not in state.profiles:
             name = f"eval {judged.name} {scope}".strip()[:60]
             made = await api.send("POST", "/v1/profiles", {"name": f"{name} {uuid4()}"})
             state.profiles[scope] = made["id"]
             save(state)
-        profile = state.profiles[scope]
+        left = [_dated(document, presumed) for document in found if document.source_doc_id not in known]
         # Some public sets hold empty documents; the service stores none, and they become nothing.
-        imported += [
+        state.documents += [
             ImportedDocument(source_doc_id=document.source_doc_id, scope=scope)
-            for document in documents
+            for document in left
             if not document.content.strip()
         ]
-        for batch in _batches([document for document in documents if document.content.strip()]):
-            became = await _store(api, profile, batch, refused)
-            for document in batch:
-                refs = became[document.source_doc_id]
-                if document.retracted:
-                    for name in refs["fragment"]:
-                        await api.send("POST", f"/v1/profiles/{profile}/fragments/{name}/retract")
-                imported.append(
-                    ImportedDocument(source_doc_id=document.source_doc_id, scope=scope, refs=refs)
-                )
-            progress("import", len(imported), total)
-    return Mapping(documents=imported, profiles=dict(state.profiles), refused_promotions=refused)
+        for batch in _batches([document for document in left if document.content.strip()]):
+            await _import_batch(api, scope, batch, state)
+            if len(state.documents) - saved >= _BATCH_ITEMS:
+                save(state)
+                saved = len(state.documents)
+            progress("import", len(state.documents), total)
+    return Mapping(
+        documents=list(state.documents),
+        profiles=dict(state.profiles),
+        refused_promotions=list(state.refused),
+    )
+
+
+async def _import_batch(api: Api, scope: str, batch: Sequence[Document], state: ImportState) -> None:
+    profile = state.profiles[scope]
+    became = await _store(api, profile, batch, state.refused)
+    for document in batch:
+        refs = became[document.source_doc_id]
+        if document.retracted:
+            for name in refs["fragment"]:
+                await api.send("POST", f"/v1/profiles/{profile}/fragments/{name}/retract")
+    state.documents += [
+        ImportedDocument(
+            source_doc_id=document.source_doc_id, scope=scope, refs=became[document.source_doc_id]
+        )
+        for document in batch
+    ]
 
 
 def presumed_time(judged: JudgedSet) -> datetime | None:

@@ -247,7 +247,7 @@ async def _config(api: Api, judged: JudgedSet, options: RunOptions) -> RunConfig
     started = datetime.now(UTC)
     health = await api.health()
     unasked = NO_DREAMS | ({} if CONTEXT in await api.routes() else NO_CONTEXT)
-    kept = ("version", "embedding", "migration", "policy")
+    kept = ("version", "embedding", "migration")
     return RunConfig(
         run_id=f"{started:%Y%m%dT%H%M%SZ}_{options.mode}",
         mode=options.mode,

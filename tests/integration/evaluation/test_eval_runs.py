@@ -199,6 +199,49 @@ async def test_a_run_goes_on_where_a_dying_server_left_it(services, settings, me
         assert transport.recalls == 0
 
 
+class Counting(httpx.AsyncBaseTransport):
+    """A network that breaks before a batch, and counts the documents that it carried."""
+
+    def __init__(self, app, batches):
+        self._inner = httpx.ASGITransport(app=app)
+        self.batches, self.items = batches, 0
+
+    async def handle_async_request(self, request):
+        if request.url.path.endswith("/batch"):
+            if self.batches == 0:
+                raise httpx.ConnectError("gone")
+            self.batches -= 1
+            self.items += len(json.loads(request.content)["items"])
+        return await self._inner.handle_async_request(request)
+
+
+async def test_an_import_goes_on_with_the_documents_that_are_not_stored_yet(
+    services, settings, member, tmp_path
+):
+    draft = SeedDraft("many", "Many documents.")
+    draft.corpus += [{"source_doc_id": f"d{number}", "content": f"Crate {number}."} for number in range(600)]
+    draft.add_case(
+        {"case_id": "c", "query": "Crate 599?"},
+        {"case_id": "c", "required_refs": [{"type": "fragment", "source_doc_id": "d599"}]},
+    )
+    draft.write(tmp_path / "seed")
+    judged = load_set(tmp_path / "seed")
+    transport = Counting(create_app(settings, services), batches=2)
+    async with httpx.AsyncClient(
+        transport=transport, base_url="http://strata.test", headers=member.owner
+    ) as http:
+        api = Api(http, embedded=False)
+        with pytest.raises(EvaluationError, match="does not answer"):
+            await import_once(api, judged, tmp_path / "run", quiet)
+        assert transport.items == 500
+        assert not RunDirectory(tmp_path / "run").has(MAPPING)
+        transport.batches = 1
+        mapping = await import_once(api, judged, tmp_path / "run", quiet)
+    assert transport.items == 600
+    assert [one.source_doc_id for one in mapping.documents] == [f"d{number}" for number in range(600)]
+    assert len({one.refs["fragment"][0] for one in mapping.documents}) == 600
+
+
 async def test_a_directory_of_another_run_is_refused(api, seed, tmp_path):
     await finished(api, seed, tmp_path / "run")
     with pytest.raises(EvaluationError, match="another policy"):
