@@ -1,6 +1,6 @@
 """A report from runs: tables, plots and worst cases, as HTML and as Markdown."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -128,7 +128,7 @@ def _facts(runs: Sequence[RunResult]) -> list[tuple[str, str]]:
         ("runs", ", ".join(run.config.run_id + " " + run.config.policy for run in runs)),
         ("set hash", config.seed_hash),
         ("import", config.import_method),
-        ("service", ", ".join(f"{name} {value}" for name, value in config.service.items())),
+        ("service", _service(config.service)),
     ]
     if config.recall_options:
         facts.append(
@@ -140,6 +140,15 @@ def _facts(runs: Sequence[RunResult]) -> list[tuple[str, str]]:
     if mapping.refused_promotions:
         facts.append(("refused promotions", "; ".join(mapping.refused_promotions)))
     return facts
+
+
+def _service(told: Mapping[str, Any]) -> str:
+    parts = [
+        f"{name} {value.get('model', value) if isinstance(value, dict) else value}"
+        for name, value in told.items()
+        if name != "embedded"
+    ]
+    return ", ".join([*parts, "started by the run" if told.get("embedded") else "a running server"])
 
 
 def _roles(judged: JudgedSet | None) -> dict[str, dict[str, str]]:
