@@ -13,11 +13,13 @@ _INVISIBLE: Final = "\\s\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\
 TEXT_PATTERN: Final = f"^(?=[{_INVISIBLE}]*[^{_INVISIBLE}])[^\\x00]*$"
 OPTIONAL_TEXT_PATTERN: Final = "^[^\\x00]*$"
 KEY_PATTERN: Final = "^[!-~]+(?: [!-~]+)*$"
+PREDICATE_PATTERN: Final = "^[a-z][a-z0-9_]*$"
 
 PATTERN_MESSAGES: Final[dict[str, str]] = {
     TEXT_PATTERN: "must not be blank and must not contain NUL characters",
     OPTIONAL_TEXT_PATTERN: "must not contain NUL characters",
     KEY_PATTERN: "must consist of printable ASCII characters",
+    PREDICATE_PATTERN: "must consist of lower-case letters, digits and underscores, and begin with a letter",
 }
 
 MAX_CONTENT_BYTES: Final = 65_536

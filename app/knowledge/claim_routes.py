@@ -9,13 +9,12 @@ from litestar.params import FromPath, FromQuery, JSONBody, QueryParameter
 from app.db.unit_of_work import UnitOfWork
 from app.http.bodies import JsonRequest
 from app.http.cursors import Page, decode_cursor, parse_id
-from app.http.fields import OPTIONAL_TEXT_PATTERN
+from app.http.fields import OPTIONAL_TEXT_PATTERN, PREDICATE_PATTERN
 from app.http.guards import ADMIN, READ, TEAM_READ, WRITE
 from app.http.injection import Injected
 from app.http.parameters import Cursor, Idempotency, PageLimit
 from app.knowledge.decisions import Refused
 from app.knowledge.schemas import (
-    PREDICATE_PATTERN,
     ClaimCreated,
     ClaimInput,
     ClaimStatus,

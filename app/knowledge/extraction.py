@@ -64,16 +64,18 @@ VERBS: Final[tuple[tuple[str, str], ...]] = (
     ("likes", r"(?:like(?:s|d)?|love(?:s|d)?|enjoy(?:s|ed)?|adore(?:s|d)?|(?:is|am|are) (?:fond of|a fan of|into))"),
     ("-likes", r"(?:dislike(?:s|d)?|hate(?:s|d)?|can(?:no|['’])t stand|detest(?:s|ed)?|loathe(?:s|d)?)"),
     ("uses", (r"(?:use(?:s|d)?|(?:is|am|are) using|rel(?:y|ies|ied) on|run(?:s)? on|(?:is|are) (?:built (?:on|with)|"
-     r"powered by|based on)|deploy(?:s|ed)? (?:to|on)|switched to|migrated to)")),
+     r"powered by|based on)|depends? on|deploy(?:s|ed)? (?:to|on)|switched to|migrated to)")),
     ("-uses", r"(?:avoid(?:s|ed)?|moved away from|dropped|abandoned)"),
     ("knows", r"(?:know(?:s)?|knew|(?:is|am|are) (?:familiar|acquainted) with|met)"),
     ("relationship_to", (r"(?:(?:is|am|are|was) (?:married to|engaged to|dating|related to|friends with)|reports? to|"
      r"manages?)")),
     ("profile_fact", (r"(?:live(?:s|d)? (?:in|at)|(?:is|am|are) (?:based|located) in|moved to|(?:is|am|are) from|"
      r"reside(?:s|d)? in)")),
-    ("identity_is", r"(?:(?:is|am|was) (?:called|named)|work(?:s|ed)? as|(?:is|am)(?= an? ))"),
+    ("identity_is", r"(?:(?:is|am|was) (?:called|named)|work(?:s|ed)? as|(?:is|am)(?= (?:an? |the [\w ]{2,40} of )))"),
 )  # fmt: skip
 _LISTED: Final = frozenset(("likes", "uses", "prefers", "knows", "has_skill", "works_on"))
+_DATED: Final = frozenset(("born_on", "died_on"))
+_NAMES: Final = re.compile(r"[A-Z][\w'’-]*(?: [A-Z][\w'’-]*){0,3}")
 _KEEP_VERB: Final = frozenset(("profile_fact", "relationship_to"))
 
 _SUBJECT: Final = (
@@ -111,6 +113,14 @@ _CONTRACTIONS: Final = (
     (re.compile(r"\b(\w+)['’]ve\b"), r"\1 have"),
     (re.compile(r"\b([Hh]e|[Ss]he|[Ii]t)['’]s\b"), r"\1 is"),
 )
+_BETWEEN: Final = re.compile(
+    r"\b(am|is|are|was|were|have|has) (?:really|always|usually|often|also|still|currently|now|mostly|just|already|generally) "
+)
+# Where a clause with a subject of its own begins: a name is one when a verb follows, not a preposition.
+_CLAUSE: Final = re.compile(
+    r"(?:,? (?:but|and|while) |; )(?=(?:I|we|he|she|they|it|[A-Z]\w+(?: [A-Z]\w+){0,2}) "
+    r"(?!(?:in|on|at|for|with|as|to|of|and|or|too|since|from|by|over|until|during)\b)[a-z]\w*)"
+)
 _NOT: Final = re.compile(r"\b(is|are|was|am) (?:not|no longer|never) ")
 _FAVOURITE: Final = re.compile(
     r"^(?P<owner>my|our|(?:[A-Z]\w+)['’]s) favou?rite (?P<what>[\w ]{2,40}?) (?:is|are) (?P<object>.+)$",
@@ -121,7 +131,17 @@ _RELATION: Final = re.compile(
     r"colleague|manager|boss|mentor|cousin|uncle|aunt)(?:['’]s name)? is (?:called |named )?(?P<object>[A-Z][\w.'’ -]+)$",
     re.IGNORECASE,
 )
-_NAME: Final = re.compile(r"^(?:my name is|i am called|call me) (?P<object>[A-Z][\w.'’ -]+)$", re.IGNORECASE)
+_RELATED: Final = re.compile(
+    r"^(?P<object>[A-Z][\w.'’-]*(?: [A-Z][\w.'’-]*){0,3}) is (?P<owner>[Mm]y|[Oo]ur|[A-Z]\w+['’]s) (?P<role>wife|husband|partner|"
+    r"brother|sister|mother|father|son|daughter|friend|colleague|manager|boss|mentor|cousin|uncle|aunt)$"
+)
+_GOAL: Final = re.compile(
+    r"^(?P<owner>my|our|(?:[A-Z]\w+)['’]s) (?:main |biggest |next )?(?:goal|aim|plan) is to (?P<object>.+)$",
+    re.IGNORECASE,
+)
+_NAME: Final = re.compile(
+    r"^(?:please )?(?:my name is|i am called|call me) (?P<object>[A-Z][\w.'’ -]+)$", re.IGNORECASE
+)
 _CUT: Final = re.compile(
     r"\s*(?:,|;|:|\(| - | – | — |\b(?:because|although|though|but|while|when|where|which|who|so that|since it|as it|"
     r"instead of|rather than|every|these days|at the moment|right now|nowadays|anymore|any more)\b)",
@@ -160,8 +180,15 @@ def _first_name(sentence: str) -> str | None:
 def _read(sentence: Sentence, speaker: str, topic: str | None) -> Iterator[Extracted]:
     plain = _spelled_out(sentence.text)
     modality = _modality(plain)
+    beside: list[str] = []
     for part in _clauses(plain):
-        yield from _read_clause(part, sentence, speaker, topic, modality)
+        if _NAMES.fullmatch(part):
+            beside.append(part)  # "Ada and Bob like tea": two subjects of one verb
+            continue
+        for found in _read_clause(part, sentence, speaker, topic, modality):
+            yield from (replace(found, subject=name) for name in beside)
+            yield found
+        beside = []
 
 
 def _spelled_out(text: str) -> str:
@@ -173,11 +200,7 @@ def _spelled_out(text: str) -> str:
 
 def _clauses(text: str) -> list[str]:
     """Clauses with a subject of their own."""
-    return [
-        part
-        for part in re.split(r"(?:,? (?:but|and|while) |; )(?=(?:I|we|he|she|they|it|[A-Z]\w+) \w+)", text)
-        if part
-    ]
+    return [part for part in _CLAUSE.split(text) if part]
 
 
 def _modality(text: str) -> str:
@@ -220,7 +243,8 @@ def _read_clause(
         yield special
         return
     denied_state = _NOT.search(body)
-    flat = _NOT.sub(r"\1 ", body, count=1) if denied_state else body
+    flat = _BETWEEN.sub(r"\1 ", body)
+    flat = _NOT.sub(r"\1 ", flat, count=1) if denied_state else flat
     flat = re.sub(r"\b(stopped|quit) (\w+?)(?:ing)\b", _infinitive, flat)
     flat = _opened(flat)
     for name, pattern in _PATTERNS:
@@ -269,7 +293,10 @@ def _special(body: str, base: Extracted, speaker: str) -> Extracted | None:
         item = _trimmed(match["object"])
         owner = _owner(match["owner"], speaker)
         return replace(base, subject=owner, predicate="prefers", object=f"{item} as {match['what']}")
-    if match := _RELATION.match(body):
+    if match := _GOAL.match(body):
+        owner = _owner(match["owner"], speaker)
+        return replace(base, subject=owner, predicate="has_goal", object=_trimmed(match["object"]))
+    if match := _RELATION.match(body) or _RELATED.match(body):
         owner = _owner(match["owner"], speaker)
         name = match["object"].strip()
         return replace(base, subject=name, predicate="relationship_to", object=f"{match['role']} of {owner}")
@@ -287,7 +314,7 @@ def _subject(text: str, speaker: str, topic: str | None) -> tuple[str | None, fl
         return (speaker if folded != "the user" else language.USER), _NAMED
     if folded in _PRONOUNS:
         return topic, _PRONOUN
-    if folded in language.STOP or folded in ("this", "that", "there", "what", "who"):
+    if folded in language.STOP or folded in ("this", "that", "there", "what", "who", "let's", "let’s"):
         return None, 0.0
     return text.strip(), _NAMED
 
@@ -295,6 +322,8 @@ def _subject(text: str, speaker: str, topic: str | None) -> tuple[str | None, fl
 def _objects(predicate: str, match: re.Match[str]) -> list[str]:
     text = match["object"]
     cut = _CUT.split(text, maxsplit=1)[0] if predicate not in _LISTED else _list_cut(text)
+    if predicate in _DATED:
+        cut = cut.partition(" and ")[0]
     items = _AND.split(cut) if predicate in _LISTED else [cut]
     trimmed = [_trimmed(item) for item in items]
     if predicate in _KEEP_VERB:

@@ -6,10 +6,10 @@ from typing import Annotated, Any, Final, Literal, Protocol
 import msgspec
 from msgspec import Meta
 
+from app.http.fields import PREDICATE_PATTERN
 from app.knowledge.chat import ChatClient
 from app.knowledge.extraction import MODEL, extract
 from app.knowledge.schemas import (
-    PREDICATE_PATTERN,
     Confidence,
     EvidenceInput,
     Modality,

@@ -27,7 +27,8 @@ _LONGEST_ABBREVIATION: Final = 8
 NEGATION: Final = re.compile(
     r"\b(?:not|never|no longer|cannot|neither|nor|without|isn['’]?t|aren['’]?t|wasn['’]?t|weren['’]?t|"
     r"do(?:es)?n['’]?t|didn['’]?t|won['’]?t|can['’]?t|couldn['’]?t|wouldn['’]?t|hasn['’]?t|haven['’]?t|hadn['’]?t|"
-    r"used to|stopped|quit|ceased|refuses? to|dislikes?|hates?|avoids?|denies|denied|false that|untrue|nobody|no one|none|"
+    r"used to|stopped|quit|ceased|refuses? to|dislike[sd]?|hate[sd]?|avoid(?:s|ed)?|detest(?:s|ed)?|"
+    r"loathe[sd]?|dropped|abandoned|moved away from|denies|denied|false that|untrue|nobody|no one|none|"
     r"nothing|instead of|rather than|(?:fired|resigned|laid off|retired) from)\b",
     re.IGNORECASE,
 )
@@ -114,24 +115,29 @@ STOP: Final = frozenset(
 # recognised by its own words.
 CUES: Final[dict[str, tuple[str, ...]]] = {
     "prefers": ("prefer", "favor", "favour", "rather"),
-    "likes": ("like", "love", "enjoy", "fond of", "fan of", "dislike", "hate", "can't stand", "cannot stand"),
-    "uses": ("use", "using", "relies on", "rely on", "runs on", "run on", "built on", "powered by", "deploys to"),
+    "likes": ("like", "love", "enjoy", "fond of", "fan of", "adore", " into ", "dislike", "hate", "can't stand",
+        "cannot stand", "detest", "loathe"),
+    "uses": ("use", "using", "relies on", "rely on", "runs on", "run on", "built on", "powered by", "deploy", "based on", "built with",
+        "depends on", "depend on", "switched to", "migrated to", "avoid", "dropped", "abandoned", "moved away from"),
     "knows": ("know", "familiar with", "acquainted with", "met"),
-    "has_skill": ("skilled", "fluent", "good at", "expert", "proficient", "speak", "can ", "experienced"),
-    "works_on": ("work", "maintain", "lead", "build", "develop", "contribut", "assigned to"),
+    "has_skill": ("skilled", "fluent", "good at", "expert", "proficient", "speak", "can ", "experience", "expertise"),
+    "works_on": ("work", "maintain", "lead", "led ", "build", "develop", "contribut", "assigned to"),
     "works_at": ("work", "employ", "join", "hired", "job at", "position at", "engineer at"),
-    "identity_is": ("am ", "is ", "'m ", "was ", "name", "called", "work"),
+    "identity_is": ("am ", "is ", "'m ", "was ", "name", "call", "work"),
     "profile_fact": ("live", "moved", "based in", "located", "is ", "has ", "have ", "resid", "born in"),
-    "has_goal": ("want", "plan", "aim", "hope", "goal", "intend", "aspire"),
+    "has_goal": ("want", "plan", "aim", "hope", "goal", "intend", "aspire", "going to"),
     "relationship_to": (
         "wife", "husband", "partner", "brother", "sister", "mother", "father", "parent", "son", "daughter", "child",
         "friend", "colleague", "manager", "boss", "report", "married", "cousin", "uncle", "aunt", "mentor",
+        "engaged to", "dating", "related to",
     ),
     "born_on": ("born", "birthday", "birth"),
     "died_on": ("died", "death", "passed away"),
     "corrected": ("actually", "correct", "instead", "rather than", "not "),
 }  # fmt: skip
-_FIRST_PERSON: Final = frozenset(("i", "i'm", "i’m", "me", "my", "mine", "myself", "we", "our", "us"))
+_FIRST_PERSON: Final = frozenset(
+    ("i", "i'm", "i've", "i'd", "i'll", "we're", "we've", "me", "my", "mine", "myself", "we", "our", "us")
+)
 USER: Final = "user"
 _WORD: Final = re.compile(r"[^\W_]+(?:['’.+#-]?[^\W_]+)*[+#]*")
 

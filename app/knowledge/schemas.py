@@ -7,11 +7,10 @@ from uuid import UUID
 import msgspec
 from msgspec import Meta
 
-from app.http.fields import TEXT_PATTERN, IdempotencyKey, Instant, Labels, Source
+from app.http.fields import PREDICATE_PATTERN, TEXT_PATTERN, IdempotencyKey, Instant, Labels, Source
 from app.knowledge.policies import KINDS
 from app.memory.schemas import Classification, FragmentView
 
-PREDICATE_PATTERN = "^[a-z][a-z0-9_]*$"
 Subject = Annotated[str, Meta(min_length=1, max_length=256, pattern=TEXT_PATTERN)]
 Predicate = Annotated[str, Meta(min_length=1, max_length=128, pattern=PREDICATE_PATTERN)]
 Object = Annotated[str, Meta(min_length=1, max_length=1_024, pattern=TEXT_PATTERN)]

@@ -109,6 +109,8 @@ def _missing(
 ) -> tuple[str, ...]:
     """What a sentence lacks to be about the claim at all."""
     words = set(language.content_words(sentence.text))
+    if language.first_person(language.raw_words(sentence.text)):
+        words.add(language.USER)  # "my manager" is "manager of user"
     if not set(language.content_words(claim.object)) <= words:
         return ("object_not_in_span",)
     missing = []

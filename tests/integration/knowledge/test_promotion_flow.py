@@ -295,6 +295,17 @@ async def test_bad_claims_are_refused(talk: Talk, change: dict[str, Any], status
     assert (await talk.get("claims"))["items"] == []
 
 
+async def test_what_a_predicate_consists_of_is_told(talk: Talk) -> None:
+    body = {"subject": "Ada", "predicate": "works at", "object": "Acme", "supported_by": [str(uuid4())]}
+    answer = await talk.post("claims", body)
+    assert answer.json()["errors"] == [
+        {
+            "path": "predicate",
+            "message": "must consist of lower-case letters, digits and underscores, and begin with a letter",
+        }
+    ]
+
+
 async def test_a_confidence_that_is_no_number_is_refused(talk: Talk) -> None:
     answer = await talk.client.post(
         f"{talk.member.path}/claims",

@@ -23,11 +23,73 @@ from app.knowledge.verification import ClaimText, EvidenceText, judge
         ("Maybe Bob likes jazz.", ("Bob", "likes", "jazz", "+", "speculation")),
         ("Does Bob like jazz?", ("Bob", "likes", "jazz", "+", "question")),
         ("Bob said that Alice hates jazz.", ("Alice", "likes", "jazz", "-", "quoted")),
+        ("My name is Grace Hopper.", ("user", "identity_is", "Grace Hopper", "+", "assertion")),
+        ("Please call me Sam.", ("user", "identity_is", "Sam", "+", "assertion")),
+        ("Alice is the CEO of Initech.", ("Alice", "identity_is", "the CEO of Initech", "+", "assertion")),
+        ("My favourite colour is green.", ("user", "prefers", "green as colour", "+", "assertion")),
+        ("My goal is to ship v2.", ("user", "has_goal", "ship v2", "+", "assertion")),
+        ("Bob is my manager.", ("Bob", "relationship_to", "manager of user", "+", "assertion")),
+        ("Ada's mentor is Bob.", ("Bob", "relationship_to", "mentor of Ada", "+", "assertion")),
+        ("I'm currently working on the parser.", ("user", "works_on", "the parser", "+", "assertion")),
+        ("I've been working at Stripe.", ("user", "works_at", "Stripe", "+", "assertion")),
+        (
+            "The billing service depends on Stripe.",
+            ("The billing service", "uses", "Stripe", "+", "assertion"),
+        ),
+        ("Our team moved away from Kafka.", ("Our team", "uses", "Kafka", "-", "assertion")),
+        (
+            "Ada Lovelace was born in 1815 and died young.",
+            ("Ada Lovelace", "born_on", "1815", "+", "assertion"),
+        ),
+        (
+            "Actually, I no longer live in Berlin.",
+            ("user", "profile_fact", "live in Berlin", "-", "assertion"),
+        ),
     ],
 )
 def test_a_sentence_is_read(text: str, expected: tuple[str, ...]) -> None:
     [claim] = extract(text)
     assert (claim.subject, claim.predicate, claim.object, claim.polarity, claim.modality) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "My manager is Bob.",
+        "Bob is my manager.",
+        "I've been working at Stripe since March 2019.",
+        "Our team switched to Kafka in 2023.",
+        "Our team moved away from Kafka.",
+        "We deploy to AWS.",
+        "Please call me Sam.",
+        "Alice and Bob like jazz.",
+        "Alice led the migration.",
+    ],
+)
+def test_what_is_read_is_verified(text: str) -> None:
+    found = extract(text)
+    assert found
+    for claim in found:
+        fields = {name: getattr(claim, name) for name in ClaimText.__dataclass_fields__ if name != "speaker"}
+        assert judge(ClaimText(**fields, speaker=None), EvidenceText(content=text)).verdict == "entailed", (
+            claim
+        )
+
+
+@pytest.mark.parametrize(
+    "text", ["Let's use Rust.", "The sky was grey.", "I think we should use Rust.", "Hm."]
+)
+def test_what_states_nothing_is_left_alone(text: str) -> None:
+    assert extract(text) == []
+
+
+def test_two_subjects_of_one_verb_and_two_clauses() -> None:
+    read = [
+        (claim.subject, claim.object) for claim in extract("Alice and Bob like jazz, but Carol likes rock.")
+    ]
+    assert read == [("Alice", "jazz"), ("Bob", "jazz"), ("Carol", "rock")]
+    read = [(claim.subject, claim.object) for claim in extract("We use PostgreSQL and Redis in production.")]
+    assert read == [("user", "PostgreSQL"), ("user", "Redis in production")]
 
 
 def test_lists_times_and_pronouns() -> None:
