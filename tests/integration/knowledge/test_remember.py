@@ -4,6 +4,7 @@ from typing import Any
 from uuid import uuid4
 
 import msgspec
+import psycopg
 import pytest
 import sqlalchemy as sa
 
@@ -12,6 +13,7 @@ from app.knowledge.scope import Scope
 from app.memory.schemas import FragmentInput
 from app.services import Services
 from app.tenancy.audit import SYSTEM
+from tests.integration.conftest import TestDatabase
 from tests.integration.knowledge.conftest import Talk
 
 
@@ -136,16 +138,15 @@ async def test_a_run_that_was_cut_off_is_worked_again(talk: Talk, services: Serv
     assert await remember.resume(scope, stored.run_id) == done
 
 
-async def jobs_of(services: Services, profile_id: object) -> list[str]:
-    async with services.database.unbound() as connection:
-        found = await connection.execute(
-            sa.text("SELECT status::text FROM procrastinate_jobs WHERE args->>'profile_id' = :profile"),
-            {"profile": str(profile_id)},
-        )
-        return list(found.scalars())
+def jobs_of(urls: TestDatabase, profile_id: object) -> list[str]:
+    with psycopg.connect(urls.superuser) as connection:
+        statement = "SELECT status::text FROM procrastinate_jobs WHERE args->>'profile_id' = %s"
+        return [row[0] for row in connection.execute(statement, (str(profile_id),))]
 
 
-async def test_a_run_whose_process_ends_is_completed_by_a_worker(talk: Talk, services: Services) -> None:
+async def test_a_run_whose_process_ends_is_completed_by_a_worker(
+    talk: Talk, services: Services, database_urls: TestDatabase
+) -> None:
     """What a process leaves behind that stored the evidence and then ended: a run in progress, and a job."""
     member = talk.member
     located = await services.tenancy.locate_profile(member.profile_id, member.team_id)
@@ -167,12 +168,12 @@ async def test_a_run_whose_process_ends_is_completed_by_a_worker(talk: Talk, ser
     await work(services)
     done = await talk.get(f"remember/{run_id}")
     assert (done["status"], [claim["outcome"] for claim in done["claims"]]) == ("completed", ["promoted"])
-    assert await jobs_of(services, member.profile_id) == []
+    assert jobs_of(database_urls, member.profile_id) == []
 
 
-async def test_a_run_that_is_done_leaves_no_job(talk: Talk, services: Services) -> None:
+async def test_a_run_that_is_done_leaves_no_job(talk: Talk, database_urls: TestDatabase) -> None:
     assert (await talk.post("remember", {"evidence": [{"content": "Ada likes tea."}]})).status_code == 200
-    assert await jobs_of(services, talk.member.profile_id) == []
+    assert jobs_of(database_urls, talk.member.profile_id) == []
 
 
 @pytest.mark.parametrize(
