@@ -1,5 +1,6 @@
 """A report from runs: tables, plots and worst cases, as HTML and as Markdown."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -134,9 +135,12 @@ def _facts(runs: Sequence[RunResult]) -> list[tuple[str, str]]:
         facts.append(
             ("recall options", ", ".join(f"{name} {value}" for name, value in config.recall_options.items()))
         )
-    unmapped = sum(len(score.unmapped_source_refs) for score in runs[0].scores)
+    unmapped = Counter(
+        ref.partition(":")[0] for score in runs[0].scores for ref in score.unmapped_source_refs
+    )
     if unmapped:
-        facts.append(("unmapped references", f"{unmapped}: the import made nothing of them"))
+        counted = ", ".join(f"{number} of type {kind}" for kind, number in sorted(unmapped.items()))
+        facts.append(("unmapped references", f"{counted}: the import made nothing of them"))
     if mapping.refused_promotions:
         facts.append(("refused promotions", "; ".join(mapping.refused_promotions)))
     return facts
