@@ -1,6 +1,7 @@
 """The ASGI application: the only place that wires everything."""
 
 import asyncio
+import gc
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
@@ -166,5 +167,8 @@ async def _get_ready(services: Services, on_ready: Callable[[Services], Awaitabl
         # /readyz names it and every route that needs it answers 503; the process stays up to say so.
         _log.error("embedder_unusable", error=str(error))
         return
+    # What is loaded by now stays: the garbage collector need not visit it again (a sixth of the CPU of a batch write).
+    gc.collect()
+    gc.freeze()
     if on_ready is not None:
         await on_ready(services)

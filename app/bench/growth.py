@@ -1,5 +1,6 @@
 """Whether a profile gets slower as others fill the database."""
 
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 from app.bench import inside
@@ -26,7 +27,13 @@ def run(context: Context) -> list[Table]:
         total = scale.growth_rows
         for wanted in scale.growth_totals:
             context.say(f"growth: filling up to {wanted:,} rows")
+            started = time.perf_counter()
             _fill(context, stage, total, wanted)
+            if wanted > total:
+                seconds = time.perf_counter() - started
+                context.say(
+                    f"growth: {wanted - total:,} rows in {seconds:.0f} s, {(wanted - total) / seconds:,.0f}/s"
+                )
             total = max(total, wanted)
             inside.settle(context.urls, [profile])
             rows += [

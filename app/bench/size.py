@@ -32,6 +32,7 @@ def run(context: Context) -> list[Table]:
     size = context.scale.size_rows
     texts = context.corpus.fragments(size)
     with Stage.of(context.urls, context.directory) as stage:
+        inside.analyse(context.urls)
         before = _sizes(context)
         context.say(f"size: storing {size:,} fragments")
         profile = stage.api.create_profile("size")
@@ -44,7 +45,7 @@ def run(context: Context) -> list[Table]:
         for (table, part), taken in sorted(grown.items(), key=lambda item: (-item[1], item[0]))
         if taken > 0
     ]
-    total = sum(grown.values())
+    total = sum(taken for taken in grown.values() if taken > 0)
     rows.append({"table": "all", "part": "", "bytes": total, "per_fragment": total / size})
     content = sum(len(text.encode()) for text in texts) / size
     return [

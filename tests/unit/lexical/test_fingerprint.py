@@ -30,6 +30,7 @@ def same(first: str, second: str) -> bool:
             "The ferry to Harris is cancelled during storms.",
         ),
         ("x", "X!"),
+        ("- -", "-   -"),
         ("Deploys run on Friday at noon, UTC.", "deploys  run on friday at noon -- utc"),
         ("The crew counts the stock daily in Oslo.", "The crew really counts the stock daily in Oslo."),
         ("Please sign the guest register at reception.", "Sign the guest register at reception, please."),
