@@ -4,7 +4,7 @@ import asyncio
 import gc
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
-from typing import Any, Final
+from typing import Any
 
 import structlog
 from litestar import Litestar, Request, Router
@@ -37,8 +37,6 @@ from app.tenancy.audit import Actor
 from app.tenancy.authentication import Caller
 from app.tenancy.routes import AuditController, KeyController, ProfileController, TeamController
 
-# A request makes thousands of objects and hardly a cycle: looking for some at every 700th took a tenth of a write.
-_GC_THRESHOLDS: Final = (50_000, 20, 20)
 _log = structlog.get_logger()
 
 
@@ -172,6 +170,5 @@ async def _get_ready(services: Services, on_ready: Callable[[Services], Awaitabl
     # What is loaded by now stays: the garbage collector need not visit it again (a sixth of the CPU of a batch write).
     gc.collect()
     gc.freeze()
-    gc.set_threshold(*_GC_THRESHOLDS)
     if on_ready is not None:
         await on_ready(services)

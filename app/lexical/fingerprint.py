@@ -14,7 +14,7 @@ there, only parts that changed places make a near-duplicate.
 
 Why not SimHash or MinHash (Broder 1997, Charikar 2002): they tell how many words two texts share, and a revision shares
 all but one. So the fingerprint is exact where revisions differ, and holds 32 bits for each word, in order, for the rest:
-28 bytes and 4 a word.
+26 bytes and 4 a word.
 """
 
 import re

@@ -29,6 +29,8 @@ class Candidate(NamedTuple):
         anchors: Anchors of the query that it holds.
         notes: The adjustments that made ``final_score`` of ``base_score``.
         dropped: Why it left the list, if it did.
+        yields_to: The memory that it left its slot to.
+        yielded: Memories that left their slots to it.
     """
 
     id: UUID
@@ -45,6 +47,8 @@ class Candidate(NamedTuple):
     anchors: tuple[str, ...] = ()
     notes: tuple[Note, ...] = ()
     dropped: str | None = None
+    yields_to: UUID | None = None
+    yielded: tuple[UUID, ...] = ()
 
 
 class Member(NamedTuple):

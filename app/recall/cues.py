@@ -133,6 +133,24 @@ class Reading:
     cues: tuple[str, ...] = ()
 
 
+class Contrast(NamedTuple):
+    """How a memory stands to what others say.
+
+    Attributes:
+        corrects: it corrects or replaces something.
+        denies: it denies, forbids or excepts something.
+        excepts: it tells an exception, so that the rule holds beside it.
+        reported: it passes on what somebody said, thinks or proposes.
+        cue: the first cue of correction or denial.
+    """
+
+    corrects: bool = False
+    denies: bool = False
+    excepts: bool = False
+    reported: bool = False
+    cue: str = ""
+
+
 class _Clause(NamedTuple):
     text: str
     words: tuple[str, ...]
@@ -183,6 +201,23 @@ class ClauseCues:
         first = next(iter(self._clauses(content)), None)
         match = None if first is None else self._first(first, "provisional")
         return match is not None and not match.negated
+
+    def contrast(self, content: str) -> Contrast:
+        """How a memory stands to what others say."""
+        text = f" {_plain(content)} "
+        corrects, denies = (self._memory[name].search(text) for name in ("corrects", "denies"))
+        cue = corrects or denies
+        return Contrast(
+            corrects=corrects is not None,
+            denies=denies is not None,
+            excepts=self._memory["excepts"].search(text) is not None,
+            reported=self._memory["reported"].search(text) is not None,
+            cue="" if cue is None else cue.group().strip(),
+        )
+
+    def asks_for_speech(self, query: str) -> bool:
+        """Whether a question is about what somebody said or proposed."""
+        return self._query["speech"].search(f" {_plain(query)} ") is not None
 
     def reading_of(self, content: str) -> Reading:
         """The same, afresh."""

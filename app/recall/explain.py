@@ -72,6 +72,7 @@ def describe(
                     {"rule": note.rule, "amount": note.amount, "cue": note.cue} for note in candidate.notes
                 ],
                 "dropped": candidate.dropped,
+                "yields_to": None if candidate.yields_to is None else str(candidate.yields_to),
             }
             for candidate in (*ranked.kept, *ranked.dropped)
         ],

@@ -95,6 +95,8 @@ class RecallService:
         """
         self._indexing.check_space(space_id)
         policy, pin_kept = chosen_policy(request.policy, pinned_policy)
+        if (request.diversity or policy.diversity) != "collapse":
+            policy = replace(policy, yielding=False)
         parsed = ranking.parse(policy, request.query)
         question = _Question(
             tenant=tenant,
@@ -121,7 +123,12 @@ class RecallService:
         else:
             candidates = fuse_by_rank(policy, pool)
         gate = ranking.index_gate(policy, parsed, question.analyzed, keyword, pool)
-        read = await self._texts(question, candidates, gate)
+        selection = Selection(
+            limit=request.limit,
+            diversity=request.diversity or policy.diversity,
+            text_search_config=text_search_config,
+        )
+        read = await self._texts(question, candidates, gate, selection)
         now = datetime.now(UTC)
         typed, degraded = await self._facts_and_claims(question, keyword, semantic, gate, now)
         ranked = ranking.rank(
@@ -137,11 +144,6 @@ class RecallService:
         )
         verdict = abstention.decide(
             sufficiency.evidence_of(question.analyzed, keyword, semantic, pool), policy.abstention
-        )
-        selection = Selection(
-            limit=request.limit,
-            diversity=request.diversity or policy.diversity,
-            text_search_config=text_search_config,
         )
         results = (
             []
@@ -187,14 +189,16 @@ class RecallService:
         return await branches.semantic_branch(self._database, question.tenant, query, depth=question.depth)
 
     async def _texts(
-        self, question: _Question, candidates: list[Candidate], gate: Gate | None
+        self, question: _Question, candidates: list[Candidate], gate: Gate | None, selection: Selection
     ) -> dict[UUID, RecalledFragment]:
-        """Contents of the candidates that the rules must read; none for an ordinary question."""
+        """Contents of the candidates that the rules must read; of an ordinary question only what may be shown."""
         policy = question.policy
         if not ranking.needs_passages(policy, question.parsed, gate):
-            return {}
-        asked = candidates[: policy.adjusted_candidates] if policy.scaled_adjustments else candidates
-        return await self._fragments.get_recalled(question.tenant, [candidate.id for candidate in asked])
+            asked = ranking.read_first(policy, candidates, gate, selection.window)
+        else:
+            most = policy.adjusted_candidates if policy.scaled_adjustments else len(candidates)
+            asked = [candidate.id for candidate in candidates[:most]]
+        return await self._fragments.get_recalled(question.tenant, asked) if asked else {}
 
     async def _facts_and_claims(
         self,
@@ -328,6 +332,7 @@ def _hit(candidate: Candidate, rank: int, view: FragmentView, duplicates: list[U
         keyword_rank=candidate.keyword_rank,
         fragment=view,
         duplicates=duplicates,
+        yielded=list(candidate.yielded),
     )
 
 

@@ -8,6 +8,7 @@ from app.recall.abstention import AbstentionLimits
 from app.recall.bm25 import Caps
 from app.recall.evidence import Scaling
 from app.recall.fusion import FusionConstants
+from app.recall.siblings import SiblingRules
 
 Diversity = Literal["collapse", "mmr", "none"]
 
@@ -43,6 +44,9 @@ class RankingPolicy:
         scaled_adjustments: Adjust in proportion to topical evidence; else by the documented amounts.
         scaling: Weights of scaled adjustments.
         adjusted_candidates: How many of the best are looked at when adjusting.
+        yielding: Let memories that a better one on the same subject corrects, replaces or outmatches yield their slot
+            (`app.recall.siblings`).
+        siblings: Bounds of that.
         typed_by_gate: Admit facts and claims by the anchors that gate fragments; else by every broad token.
         typed_on_topic: Share of the nearest fragment's similarity that an admitted fact or claim must reach ...
         typed_by_meaning: ... and the share from which it needs no shared term.
@@ -80,6 +84,8 @@ class RankingPolicy:
     scaled_adjustments: bool = False
     scaling: Scaling = field(default_factory=Scaling)
     adjusted_candidates: int = 100
+    yielding: bool = False
+    siblings: SiblingRules = field(default_factory=SiblingRules)
     typed_by_gate: bool = False
     typed_on_topic: float = 0.6
     typed_by_meaning: float = 0.9
@@ -122,6 +128,7 @@ STRATA_V1: Final = RankingPolicy(
     strict_hex=True,
     bare_keys=True,
     scaled_adjustments=True,
+    yielding=True,
     typed_by_gate=True,
     typed_by_topic=True,
     typed_keep_place=True,

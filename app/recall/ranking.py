@@ -8,11 +8,12 @@ says of each candidate, so that no text is read unless the question has an inten
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import islice
 from uuid import UUID
 
 from app.lexical.analysis import AnalyzedQuery
-from app.recall import adjustments, anchors, evidence, gating, tiers
-from app.recall.adjustments import Adjusted, Passage
+from app.recall import adjustments, anchors, evidence, gating, siblings, tiers
+from app.recall.adjustments import Adjusted, Note, Passage
 from app.recall.branches import KeywordOutcome
 from app.recall.candidates import Candidate, Pool
 from app.recall.cues import QueryIntent, clause_cues, phrase_cues
@@ -99,10 +100,16 @@ def rank(
         now: the time of the recall.
         typed_anchors: anchors that facts and claims of this recall hold.
     """
-    if policy.scaled_adjustments and not passages and gate is not None and gate.passed is None:
-        return Ranking(_in_tier(candidates, tiers.of_fragment(parsed.intent, ())), [], gate.unmatched)
+    adjusted = not policy.scaled_adjustments or needs_passages(policy, parsed, gate)
+    if not adjusted and gate is not None and gate.passed is None:
+        ranking = Ranking(_in_tier(candidates, tiers.of_fragment(parsed.intent, ())), [], gate.unmatched)
+        return yielded(policy, parsed, ranking, passages, now=now)
+    if not adjusted:
+        # The same ones whatever the limit.
+        first = read_first(policy, candidates, gate, 0)
+        passages = {ref: passages[ref] for ref in first if ref in passages}
     if policy.scaled_adjustments:
-        results, refuted = _scaled(policy, parsed, candidates, passages, gate, now=now)
+        results, refuted = _scaled(policy, parsed, candidates, passages if adjusted else {}, gate, now=now)
     else:
         results, refuted = _documented(parsed, candidates, passages, now=now)
     if gate is None:
@@ -123,8 +130,77 @@ def rank(
             parsed.intent, _ranking_anchors(policy, parsed, candidate, passages), typed_anchors=typed_anchors
         )
         kept.append(candidate._replace(tier=tier))
+    _sort(policy, kept)
+    return yielded(policy, parsed, Ranking(kept, dropped, gate.unmatched), passages, now=now)
+
+
+def _sort(policy: RankingPolicy, kept: list[Candidate]) -> None:
     kept.sort(key=lambda c: (c.tier, -len(c.anchors) if policy.coverage_gate else 0, -c.final_score, c.id))
-    return Ranking(kept, dropped, gate.unmatched)
+
+
+def read_first(
+    policy: RankingPolicy, candidates: Sequence[Candidate], gate: Gate | None, most: int
+) -> list[UUID]:
+    """The candidates whose texts an ordinary question reads: those that may be shown or yield to one another."""
+    if not policy.yielding:
+        return []
+    passing = (c.id for c in candidates if gate is None or gate.passes(c.id))
+    return list(islice(passing, max(most, policy.siblings.candidates)))
+
+
+def yielded(
+    policy: RankingPolicy,
+    parsed: Parsed,
+    ranking: Ranking,
+    passages: Mapping[UUID, Passage],
+    *,
+    now: datetime,
+) -> Ranking:
+    """The ranking without what yields its slot to a better memory, which takes the better one of both places.
+
+    Args:
+        policy: the rules.
+        parsed: the question.
+        ranking: ordered fragments.
+        passages: texts of the first ones at least.
+        now: the time of the recall.
+    """
+    if not policy.yielding or not passages:
+        return ranking
+    # Only among equals: an exact identifier is not outweighed by words.
+    first = [candidate for candidate in ranking.kept if candidate.id in passages][
+        : policy.siblings.candidates
+    ]
+    if not first:
+        return ranking
+    peers = [c for c in first if (c.tier, len(c.anchors)) == (first[0].tier, len(first[0].anchors))]
+    found = siblings.yielding(
+        parsed.text,
+        parsed.intent,
+        clause_cues(),
+        [passages[candidate.id] for candidate in peers],
+        [candidate.final_score for candidate in peers],
+        coverage=[candidate.coverage or 0.0 for candidate in peers],
+        rules=policy.siblings,
+        now=now,
+        anchors=peers[0].anchors,
+    )
+    if not found:
+        return ranking
+    changed = {candidate.id: candidate for candidate in peers}
+    gone: list[Candidate] = []
+    for one in found:
+        own, rival = changed.pop(peers[one.place].id), changed[peers[one.rival].id]
+        gone.append(own._replace(dropped=f"{one.rule}: {one.why}", yields_to=rival.id))
+        raised = max(rival.final_score, own.final_score)
+        notes = rival.notes
+        if raised > rival.final_score:
+            notes = (*notes, Note("stands in", raised - rival.final_score, f"takes the place of {own.id}"))
+        changed[rival.id] = rival._replace(final_score=raised, notes=notes, yielded=(*rival.yielded, own.id))
+    left = {candidate.id for candidate in gone}
+    kept = [changed.get(c.id, c) for c in ranking.kept if c.id not in left]
+    _sort(policy, kept)
+    return Ranking(kept, [*ranking.dropped, *gone], ranking.unmatched)
 
 
 def _in_tier(candidates: Sequence[Candidate], tier: float) -> list[Candidate]:

@@ -16,7 +16,8 @@ class RecallInput(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     """A question. Times are RFC 3339 with an offset; a fragment without a bound passes that bound.
 
     ``diversity`` decides over near-duplicates: one slot for all (``collapse``), maximal marginal relevance (``mmr``) or
-    nothing (``none``); else the policy's choice. With ``abstain`` the list is empty when the evidence does not answer;
+    nothing (``none``); else the policy's choice. With ``collapse``, what another memory corrects, replaces or outmatches has
+    no slot of its own either: it is under ``yielded``. With ``abstain`` the list is empty when the evidence does not answer;
     else ``abstained`` only tells. ``include_evidence`` adds the fragments that a fact or claim rests on.
     """
 
@@ -48,6 +49,7 @@ class Hit(msgspec.Struct, kw_only=True):
     fact: FactView | None = None
     claim: ClaimView | None = None
     duplicates: list[UUID] = []
+    yielded: list[UUID] = []
     evidence_fragments: list[FragmentView] = []
 
 

@@ -16,7 +16,6 @@ from tests.integration.conftest import Member, TestDatabase, opened_services
 from tests.integration.knowledge.conftest import Talk
 from tests.integration.knowledge.programs import new_profile, violations
 
-pytestmark = pytest.mark.slow
 TABLES = (
     "fragments", "claims", "claim_evidence", "facts", "fact_versions", "fact_support", "claim_conflicts",
     "remember_runs", "search_documents", "vectors", "lexeme_statistics", "collection_statistics", "audit_log",

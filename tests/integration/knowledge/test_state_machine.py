@@ -16,7 +16,6 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_stat
 from tests.integration.conftest import Member, TestDatabase
 from tests.integration.knowledge.programs import STEPS, Program, new_profile, violations, with_policies
 
-pytestmark = pytest.mark.slow
 CLIENTS, PROGRAM = 8, 60
 EXAMPLES, LONGEST = 25, 40
 seeds = st.integers(0, 2**32 - 1).map(random.Random)

@@ -213,3 +213,53 @@ async def test_a_draft_yields_to_what_is_settled_unless_asked_for(memories: Memo
         "draft",
     }
     assert "draft" in await memories.ask("What does the draft of job RUN-118 say?", "strata-v1")
+
+
+SIBLINGS = [
+    (
+        "When does the night ferry to Lund leave?",
+        "The night ferry to Lund leaves at 23:10.",
+        "The poster was wrong: the night ferry to Lund leaves at 22:40, not at 23:10.",
+    ),
+    (
+        "How much salt goes into the brine for olives?",
+        "A guest told us 200 grams of salt go into the brine for olives.",
+        "Into the brine for olives go 90 grams of salt.",
+    ),
+    (
+        "What is the quota of tenant Heron?",
+        "The quota of tenant Egret is 9 projects.",
+        "The quota of tenant Heron is 4 projects.",
+    ),
+]
+
+
+@pytest.mark.parametrize(("query", "wrong", "right"), SIBLINGS)
+async def test_what_a_sibling_corrects_or_outmatches_has_no_slot_of_its_own(
+    memories: Memories, query: str, wrong: str, right: str
+) -> None:
+    await memories.store(wrong=wrong, right=right, other="The garden gate squeaks in the wind.")
+    assert {"wrong", "right"} <= set(await memories.ask(query, "documented-v1"))
+    answer = await memories.recall(query, "strata-v1")
+    names = [memories.names[hit["id"]] for hit in answer["results"]]
+    assert names[0] == "right"
+    assert "wrong" not in names
+    assert [memories.names[ref] for ref in answer["results"][0]["yielded"]] == ["wrong"]
+    told = next(c for c in answer["explain"]["candidates"] if memories.names[c["id"]] == "wrong")
+    assert told["dropped"]
+    assert memories.names[told["yields_to"]] == "right"
+
+
+async def test_without_collapsing_nothing_yields(memories: Memories) -> None:
+    query, wrong, right = SIBLINGS[0]
+    await memories.store(wrong=wrong, right=right)
+    assert set(await memories.ask(query, "strata-v1", diversity="none")) == {"wrong", "right"}
+
+
+async def test_the_same_yield_whatever_the_limit(memories: Memories) -> None:
+    for number, (_, wrong, right) in enumerate(SIBLINGS):
+        await memories.store(**{f"wrong{number}": wrong, f"right{number}": right})
+    for number, (query, _, _) in enumerate(SIBLINGS):
+        long = await memories.ask(query, "strata-v1", limit=50)
+        assert await memories.ask(query, "strata-v1", limit=1) == long[:1] == [f"right{number}"]
+        assert await memories.ask(query, "strata-v1", limit=3) == long[:3]

@@ -15,11 +15,13 @@ CATEGORIES = (
 )  # fmt: skip
 
 
-def test_broad_has_sixteen_cases_of_each_category_half_of_them_paraphrases():
+def test_broad_has_sixteen_cases_of_each_category_half_of_them_paraphrases_and_a_held_out_part():
     judged = load_set(BROAD)
-    assert len(judged.cases) == 240
+    assert len(judged.cases) == 304
     counted = Counter((case.slices[0], case.slices[1]) for case in judged.cases)
-    assert counted == {(name, half): 8 for name in CATEGORIES for half in ("half:plain", "half:paraphrase")}
+    halves = {(name, half): 8 for name in CATEGORIES for half in ("half:plain", "half:paraphrase")}
+    held_out = {(name, "half:heldout"): 8 if name == "revisions" else 4 for name in CATEGORIES}
+    assert counted == halves | held_out
 
 
 def test_every_broad_case_has_required_and_bad_references_as_its_category_needs():
@@ -37,14 +39,14 @@ def test_every_broad_case_has_required_and_bad_references_as_its_category_needs(
 
 def test_the_halves_of_broad_share_no_document():
     judged = load_set(BROAD)
-    halves = {"half:plain": set(), "half:paraphrase": set()}
+    halves = {"half:plain": set(), "half:paraphrase": set(), "half:heldout": set()}
     for case in judged.cases:
         halves[case.slices[1]] |= {
             item.ref.source_doc_id for item in judged.judgements[case.case_id]["ranked"]
         }
-    assert not halves["half:plain"] & halves["half:paraphrase"]
+    assert sum(map(len, halves.values())) == len(set().union(*halves.values()))
     contents = [document.content for document in judged.documents]
-    assert len(set(contents)) == len(contents) == 360
+    assert len(set(contents)) == len(contents) == 456
 
 
 @pytest.mark.parametrize("preset", PRESETS)
@@ -109,4 +111,4 @@ def test_a_fact_is_required_where_authority_is_asked(tmp_path):
 
 def test_the_guarded_suites_are_there_only_while_they_are_used():
     with guard_suites() as suites:
-        assert {name: len(judged.cases) for name, judged in suites.items()} == {"broad": 240, "hardcases": 24}
+        assert {name: len(judged.cases) for name, judged in suites.items()} == {"broad": 304, "hardcases": 24}
