@@ -18,6 +18,7 @@ MOST_WORDS: Final = 20
 _WORD: Final = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _POSSESSIVE: Final = re.compile(r"['’]s?$")
 _APPOSITION: Final = re.compile(r"(?:,| \(| -| –| —)\s*(?:the|an?|my|our|his|her|their)\b")
+_NO_PROSE: Final = re.compile(r"\?|[{}\[\]=<>_\\]|\w\(")
 # Who speaks is no part of what is said.
 _SPEAKER: Final = re.compile(r"\s*\w+:\s")
 _ISO_DATE: Final = re.compile(r"\b((?:19|20)\d\d)-(0[1-9]|1[0-2])-\d\d\b")
@@ -80,8 +81,8 @@ def read(content: str, cues: ClauseCues) -> Assertion | None:
 
 
 def of_memory(content: str, cues: ClauseCues) -> Assertion | None:
-    """What a memory asserts; ``None`` of a question too."""
-    return None if "?" in content else read(content, cues)
+    """What a memory asserts; ``None`` of a question and of code too."""
+    return None if _NO_PROSE.search(content) is not None else read(content, cues)
 
 
 @lru_cache(maxsize=8_192)

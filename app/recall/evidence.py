@@ -51,6 +51,7 @@ class Scaling:
         undated: part of a bonus for wording that is left to an undated memory where others are dated.
         refuted: stance at which a fragment is refuted ...
         affirmed: ... when another one on topic has this stance.
+        statement: characters of a memory that says something of itself; a longer one is a text of many things.
     """
 
     band: float = 0.5
@@ -61,6 +62,7 @@ class Scaling:
     undated: float = 0.25
     refuted: float = -0.6
     affirmed: float = 0.2
+    statement: int = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,9 +115,12 @@ def adjust(
     frames = _frames(query, [passages[place] for place in places], now)
     stances: dict[int, float] = {}
     for frame, place in zip(frames, places, strict=True):
-        notes = _stance(intent, cues.read(passages[place].content), passages[place], frame, scaling)
+        # A long text says "before" or "now" of many things, and seldom of itself.
+        content = passages[place].content
+        speaks = len(content) <= scaling.statement
+        notes = _stance(intent, cues.read(content), passages[place], frame, scaling) if speaks else []
         if anchored:
-            provisional = cues.is_provisional(passages[place].content)
+            provisional = cues.is_provisional(content)
             notes.append(
                 Note("draft", -1.0, "a draft") if provisional else Note("draft", scaling.affirmed, "no draft")
             )

@@ -149,3 +149,14 @@ def test_unknown_words_count_against_coverage():
     assert coverage([2.0], [2.0, 2.0], 0, 4.0) == 0.5
     assert coverage([2.0], [2.0, 2.0], 1, 4.0) == 0.25
     assert coverage([], [], 0, 4.0) == 0.0
+
+
+def test_a_long_text_says_nothing_of_itself_by_a_word_in_passing():
+    chat = "We talked of my previous job as a baker for hours. " + "Then we looked at trams and ponds. " * 30
+    chat += "These days I keep bees, as you know."
+    query = "What was my previous job as a baker like?"
+    texts = passages(chat, "My previous job as a baker was hard.")
+    results, refuted = adjust(query, CUES.intent(query), CUES, texts, [10.0, 9.0], now=NOW, scaling=Scaling())
+    assert results[0].score == 10.0
+    assert not results[0].notes
+    assert refuted == [False, False]

@@ -241,6 +241,11 @@ def test_a_question_is_no_statement():
     assert yielded(query, said, f"{correction} Or was it?") == {}
 
 
+def test_code_is_no_statement():
+    right = "def size(queue): return the size of the queue, 4 at least"
+    assert yielded("size of the queue", right, "def full(queue): False if the queue has no size") == {}
+
+
 def test_the_same_said_of_another_one_stays():
     assert (
         yielded(
