@@ -16,6 +16,7 @@ Json = Mapping[str, Any]
 _BAR: Final = 24
 _SNIPPET: Final = 90
 _NEXT: Final = 3
+_DROPPED: Final = 10
 _STYLES: Final = {"meaning": ("█", "cyan"), "words": ("▓", "yellow"), "other": ("░", "magenta")}
 _TOLERANCE: Final = 1e-6
 
@@ -24,7 +25,7 @@ _KEYWORD_FIELDS: Final = ("memories", "average_length", "terms", "selected_by", 
 _SEMANTIC_FIELDS: Final = ("memories", "exact", "graph", "mean", "deviation", "candidates")
 _CANDIDATE_FIELDS: Final = (
     "id", "semantic_rank", "semantic_score", "keyword_rank", "keyword_score", "base_score", "final_score",
-    "semantic_evidence", "keyword_evidence",
+    "semantic_evidence", "keyword_evidence", "adjustments", "dropped", "yields_to",
 )  # fmt: skip
 _SECTIONS: Final = ("query", "keyword", "semantic", "fusion", "candidates")
 
@@ -184,11 +185,39 @@ def _print_hits(answer: Json, explain: Json, question: str) -> None:
             fields(candidate, _CANDIDATE_FIELDS),
         ]
         out.print(Text("     " + " · ".join(part for part in told if part), style="dim"), soft_wrap=True)
-    if candidates:
-        out.print(f"\n{len(candidates)} more candidates; next:", highlight=False)
-        for candidate in list(candidates.values())[:_NEXT]:
+        for line in reasons(hit, candidate):
+            out.print(Text(f"     {line}", style=_STYLES["other"][1]), soft_wrap=True)
+    _print_dropped([candidate for candidate in candidates.values() if candidate.get("dropped")], hits)
+    left = [candidate for candidate in candidates.values() if not candidate.get("dropped")]
+    if left:
+        out.print(f"\n{len(left)} more candidates; next:", highlight=False)
+        for candidate in left[:_NEXT]:
             _print_candidate("   ", candidate, fusion, largest)
             out.print(Text(f"     {candidate['id']}", style="dim"))
+
+
+def reasons(hit: Json, candidate: Json) -> list[str]:
+    """What moved a hit, and what has no slot of its own beside it; one line each."""
+    lines = [
+        f"{note['rule']} {note['amount']:+.3g}: {note['cue']}" for note in candidate.get("adjustments") or []
+    ]
+    for name, told in (("duplicates", "says the same"), ("yielded", "yields to it")):
+        if refs := hit.get(name):
+            lines.append(f"{told}: {', '.join(refs)}")
+    return lines
+
+
+def _print_dropped(dropped: Sequence[Json], hits: Sequence[Json]) -> None:
+    if not dropped:
+        return
+    ranks = {hit["id"]: hit["rank"] for hit in hits}
+    out.print(f"\nleft out: {len(dropped)}", highlight=False)
+    for candidate in dropped[:_DROPPED]:
+        rival = ranks.get(candidate.get("yields_to"))
+        place = f" (stands under {rival})" if rival else ""
+        text = Text(f"  -  {candidate['dropped']}{place}", style=_STYLES["other"][1])
+        text.append(f"  {number(candidate['final_score'])} · {candidate['id']}", style="dim")
+        out.print(text, soft_wrap=True)
 
 
 def _print_candidate(rank: str, candidate: Json, fusion: Json, largest: float) -> None:

@@ -40,7 +40,8 @@ _EMPTY: Final = (
         i me my mine we us our ours you your yours he him his she her hers its them theirs who whom whose which what
         when where why how do does did done can could would might may am been being were had having here so than too
         very just about from up out off over under again between during because while until after before according
-        much many long often one ones each every all any some both
+        much many long often now nowadays today currently current still yet already ever then one ones each every all
+        any some both
         """.split()  # noqa: SIM905 - a list of words reads better as text
     )
 )

@@ -95,7 +95,8 @@ class _Side:
 
     @property
     def hearsay(self) -> bool:
-        return self.said.quoted or self.said.contrast.reported
+        # What corrects hearsay repeats it, and is none.
+        return (self.said.quoted or self.said.contrast.reported) and not self.said.contrast.corrects
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +173,7 @@ def yielding(
         return []
     known = [said.words for anchor in anchors if (said := assertions.read(anchor, cues)) is not None]
     question = _Question(
-        asked.words,
+        asked.words.difference(*known),
         (asked.names | asked.openers).difference(*known),
         intent,
         cues.asks_for_speech(query),

@@ -123,3 +123,21 @@ def test_an_answer_without_an_explanation_is_still_shown(capsys: pytest.CaptureF
     del bare["explain"]
     print_explanation(bare, "q")
     assert "Retries [sic] are capped." in capsys.readouterr().out
+
+
+def test_what_was_left_out_and_why_is_told_under_what_it_yielded_to(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    scores = {"semantic_rank": 1, "keyword_rank": 0, "semantic_score": 0.5, "final_score": 1 / 61}
+    note = {"rule": "dates", "amount": 0.5, "cue": "dated 2026-07-01"}
+    kept = {**scores, "id": IDS[0], "adjustments": [note], "dropped": None, "yields_to": None}
+    gone = {**scores, "id": IDS[1], "adjustments": [], "dropped": "revised: older", "yields_to": IDS[0]}
+    hit = {**scores, "id": IDS[0], "rank": 1, "kind": "fragment", "fragment": {"content": "Tea at four."}}
+    hit |= {"duplicates": [], "yielded": [IDS[1]]}
+    explain = {"fusion": {"rule": "reciprocal rank", "k": 60}, "candidates": [kept, gone]}
+    print_explanation({"results": [hit], "explain": explain}, "When is tea?")
+    lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
+    assert "dates +0.5: dated 2026-07-01" in lines
+    assert f"yields to it: {IDS[1]}" in lines
+    assert "left out: 1" in lines
+    assert any(line.startswith("-  revised: older (stands under 1)") for line in lines)

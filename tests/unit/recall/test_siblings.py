@@ -100,6 +100,13 @@ def test_inferred_yields_to_authority_on_the_same_subject_alone():
     assert yielded(query, *other, authority=["inferred", "authoritative"]) == {}
 
 
+def test_authority_over_less_of_the_question_settles_nothing():
+    said = "Rumour has it that the ferry hoist lifts nine cars; that is nonsense, it lifts six."
+    manual = "The manual of the hoist requires gloves."
+    query = "How many cars does the ferry hoist lift?"
+    assert yielded(query, said, manual, authority=["unknown", "authoritative"]) == {}
+
+
 REVISED = (
     "The tide gate of the north basin closes at half past nine.",
     "The tide gate of the north basin closes at a quarter to ten.",
