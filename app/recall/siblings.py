@@ -18,7 +18,7 @@ and nothing off topic is lifted. Questions about what was said, for the source, 
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from typing import Final
 
@@ -218,6 +218,9 @@ def _sides(
         said = assertions.of_memory(passage.content, cues)
         if said is None:
             continue
+        if said.contrast.corrects and said.contrast.cue in question.words:
+            # "What was wrong?": there, the word corrects nothing.
+            said = replace(said, contrast=said.contrast._replace(corrects=False))
         day = dates.newest_content_date(passage.content, passage.time) if timed else None
         if day is None and spread:
             day = stored[place].astimezone(UTC).date()
