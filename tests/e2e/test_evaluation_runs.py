@@ -107,45 +107,51 @@ def test_a_run_that_is_killed_goes_on_to_the_same_result(stage: Stage, seed: Pat
     assert comparison["identical_rankings"] == 1.0
 
 
+class _Remote:
+    """Runs of one seed against a server that can be killed."""
+
+    def __init__(self, stage: Stage, seed: Path) -> None:
+        self._stage, self._seed = stage, seed
+        self.whole, self.cut = stage.directory / "whole", stage.directory / "cut"
+        self.service = stage.serve(log_level="warning")
+        self._key = stage.member(self.service).key
+
+    def baseline(self, out: Path, url: str) -> Running:
+        """A run, or what is left of one."""
+        arguments = ("baseline", "--seed", self._seed, "--out", out, "--base-url", url)
+        return evaluate(self._stage, *arguments, api_key=self._key)
+
+    def started_twice(self) -> Running:
+        """A second run, after one that has ended."""
+        ended(self.baseline(self.whole, self.service.url))
+        return self.baseline(self.cut, self.service.url)
+
+
 def test_a_run_whose_server_is_killed_says_so_and_goes_on_with_the_next_one(stage: Stage, seed: Path) -> None:
-    whole, cut = stage.directory / "whole", stage.directory / "cut"
-    service = stage.serve(log_level="warning")
-    key = stage.member(service).key
-    remote: dict[str, Any] = {"api_key": key}
-
-    def baseline(out: Path, url: str) -> Running:
-        return evaluate(stage, "baseline", "--seed", seed, "--out", out, "--base-url", url, **remote)
-
-    ended(baseline(whole, service.url))
-    run = baseline(cut, service.url)
+    remote = _Remote(stage, seed)
+    whole, cut = remote.whole, remote.cut
+    run = remote.started_twice()
     wait_until("some answers", lambda: run.ended or partial(cut) >= 3)
-    service.kill()
+    remote.service.kill()
     told = ended(run, code=1)
     assert "error the service does not answer: " in told
     assert "Repeat the command with the same --out to go on where it stopped." in told
     assert 3 <= partial(cut) < 24
     assert not (cut / "recall_traces.jsonl").exists()
-    ended(baseline(cut, stage.serve(log_level="warning").url))
+    ended(remote.baseline(cut, stage.serve(log_level="warning").url))
     assert outcome(cut) == outcome(whole)
 
 
 def test_an_import_whose_server_is_killed_goes_on_to_the_same_result(stage: Stage, seed: Path) -> None:
-    whole, cut = stage.directory / "whole", stage.directory / "cut"
-    service = stage.serve(log_level="warning")
-    key = stage.member(service).key
-    remote: dict[str, Any] = {"api_key": key}
-
-    def baseline(out: Path, url: str) -> Running:
-        return evaluate(stage, "baseline", "--seed", seed, "--out", out, "--base-url", url, **remote)
-
-    ended(baseline(whole, service.url))
-    run = baseline(cut, service.url)
+    remote = _Remote(stage, seed)
+    whole, cut = remote.whole, remote.cut
+    run = remote.started_twice()
     # The profile is made; its documents are on their way.
     wait_until("the import", lambda: run.ended or (cut / "import_state.json").is_file())
-    service.kill()
+    remote.service.kill()
     ended(run, code=1)
     assert not (cut / "knowledge_mapping.json").exists()
-    ended(baseline(cut, stage.serve(log_level="warning").url))
+    ended(remote.baseline(cut, stage.serve(log_level="warning").url))
     assert outcome(cut) == outcome(whole)
     mapping = json.loads((cut / "knowledge_mapping.json").read_bytes())
     assert len(mapping["documents"]) == 72

@@ -11,10 +11,8 @@ import psycopg
 import pytest
 import sqlalchemy as sa
 from pgvector import HalfVector
-from pgvector.psycopg import register_vector
 from sqlalchemy.dialects import postgresql
 
-from app.db.roles import API_ROLE
 from app.db.unit_of_work import Statement, Tenant
 from app.indexing.models import Kind
 from app.knowledge import claims_repository, facts_repository
@@ -23,7 +21,7 @@ from app.knowledge.recalled import READ_VALIDATED
 from app.lexical.tsvector import space_prefix
 from app.recall import repository
 from app.recall.repository import Filters, KeywordQuery
-from tests.integration.recall.test_query_plans import TEAM, Plans
+from tests.integration.plans import TEAM, Plans
 
 LARGE, SMALL, PLACED = (UUID(f"019a0000-0000-7000-8000-0000000000{end}") for end in ("a1", "b1", "c1"))
 FACTS, FEW, VECTORS = 100_000, 500, 20_000
@@ -132,17 +130,6 @@ def plans(module_database: Any) -> Iterator[Plans]:
             "INSERT INTO vector_placements (team_id, profile_id, space_id, graph, vectors) VALUES (%s, %s, 1, 1, 3000)",
             (TEAM, PLACED),
         )
-        connection.execute("VACUUM ANALYZE")
-        register_vector(connection)
-        connection.execute("LOAD 'auto_explain'")
-        for name, value in (
-            ("log_min_duration", "0"),
-            ("log_nested_statements", "on"),
-            ("log_analyze", "on"),
-        ):
-            connection.execute(f"SET auto_explain.{name} = {value}")
-        connection.execute("SET client_min_messages = log")
-        connection.execute(f"SET SESSION AUTHORIZATION {API_ROLE}")
         yield Plans(connection)
 
 

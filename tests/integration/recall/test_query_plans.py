@@ -9,17 +9,14 @@ import numpy as np
 import psycopg
 import pytest
 from pgvector import HalfVector
-from pgvector.psycopg import register_vector
 
-from app.db.roles import API_ROLE
-from app.db.unit_of_work import Tenant, bound
 from app.lexical.tsvector import space_prefix
 from app.memory.repository import RECALLED
 from app.recall import repository
 from app.recall.repository import Filters, KeywordQuery
+from tests.integration.plans import TEAM, Plans
 
-TEAM, LARGE, SMALL = (
-    UUID(int=1),
+LARGE, SMALL = (
     UUID("019a0000-0000-7000-8000-0000000000aa"),
     UUID("019a0000-0000-7000-8000-0000000000bb"),
 )
@@ -46,7 +43,7 @@ VECTORS = """
 
 
 @pytest.fixture(scope="module")
-def plans(module_database: Any) -> Iterator["Plans"]:
+def plans(module_database: Any) -> Iterator[Plans]:
     """A database with one profile of 100,000 memories, a small one, and one that is placed in a graph."""
     with psycopg.connect(module_database.superuser, autocommit=True) as connection:
         connection.execute(
@@ -87,33 +84,7 @@ def plans(module_database: Any) -> Iterator["Plans"]:
             " SELECT %s, p, 1, 'w' || n, 100 FROM generate_series(1, 20000) AS n, unnest(%s::uuid[]) AS p",
             (TEAM, [LARGE, SMALL]),
         )
-        connection.execute("VACUUM ANALYZE")
-        register_vector(connection)
-        connection.execute("LOAD 'auto_explain'")
-        for name, value in (
-            ("log_min_duration", "0"),
-            ("log_nested_statements", "on"),
-            ("log_analyze", "on"),
-        ):
-            connection.execute(f"SET auto_explain.{name} = {value}")
-        connection.execute("SET client_min_messages = log")
-        connection.execute(f"SET SESSION AUTHORIZATION {API_ROLE}")
         yield Plans(connection)
-
-
-class Plans:
-    """Runs statements as the API role, bound to their tenant as the service binds them; returns all plans that ran."""
-
-    def __init__(self, connection: psycopg.Connection[Any]) -> None:
-        self._connection = connection
-        self._messages: list[str] = []
-        connection.add_notice_handler(lambda notice: self._messages.append(notice.message_primary or ""))
-
-    def of(self, profile: UUID, statement: Any) -> str:
-        self._messages.clear()
-        rows = self._connection.execute(*bound(statement, Tenant(TEAM, profile))).fetchall()
-        assert rows, "the statement found nothing, its plan proves nothing"
-        return "\n".join(self._messages)
 
 
 def keyword(profile: UUID, *groups: list[str]) -> Any:
@@ -124,7 +95,7 @@ def keyword(profile: UUID, *groups: list[str]) -> Any:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("groups", [(["w7"],), (["common"], ["w7"]), (["w7", "w8", "u9"],)])
-def test_the_keyword_branch_reads_gin_and_nothing_else(plans: "Plans", groups: tuple[list[str], ...]) -> None:
+def test_the_keyword_branch_reads_gin_and_nothing_else(plans: Plans, groups: tuple[list[str], ...]) -> None:
     plan = plans.of(LARGE, keyword(LARGE, *groups))
     assert "Bitmap Index Scan on search_documents_lexemes_idx" in plan
     assert "Seq Scan" not in plan
@@ -132,7 +103,7 @@ def test_the_keyword_branch_reads_gin_and_nothing_else(plans: "Plans", groups: t
 
 
 @pytest.mark.slow
-def test_a_small_profile_reads_its_own_index_entries_only(plans: "Plans") -> None:
+def test_a_small_profile_reads_its_own_index_entries_only(plans: Plans) -> None:
     """The neighbour has 100,000 memories with the same word."""
     plan = plans.of(SMALL, keyword(SMALL, ["common"]))
     [scanned] = re.findall(
@@ -148,14 +119,14 @@ def semantic(filters: Filters | None = None) -> Any:
 
 
 @pytest.mark.slow
-def test_a_placed_profile_is_searched_through_hnsw(plans: "Plans") -> None:
+def test_a_placed_profile_is_searched_through_hnsw(plans: Plans) -> None:
     plan = plans.of(PLACED, semantic())
     assert "Index Scan using vectors_s1_g1_hnsw" in plan
     assert "Seq Scan on vectors" not in plan
 
 
 @pytest.mark.slow
-def test_a_small_profile_is_searched_exactly_through_its_own_key(plans: "Plans") -> None:
+def test_a_small_profile_is_searched_exactly_through_its_own_key(plans: Plans) -> None:
     plan = plans.of(SMALL, semantic())
     assert "hnsw" not in plan.replace("hnsw.", "")
     assert "vectors_s1_g0_pkey" in plan
@@ -163,14 +134,14 @@ def test_a_small_profile_is_searched_exactly_through_its_own_key(plans: "Plans")
 
 
 @pytest.mark.slow
-def test_statistics_are_read_through_their_key(plans: "Plans") -> None:
+def test_statistics_are_read_through_their_key(plans: Plans) -> None:
     parameters = {"team": TEAM, "profile": LARGE, "kind": 1, "terms": ["w7"]}
     plan = plans.of(LARGE, repository.Statement(repository.STATISTICS, parameters))
     assert "Seq Scan on lexeme_statistics" not in plan
 
 
 @pytest.mark.slow
-def test_contents_are_read_by_primary_key(plans: "Plans", module_database: Any) -> None:
+def test_contents_are_read_by_primary_key(plans: Plans, module_database: Any) -> None:
     with psycopg.connect(module_database.superuser) as connection:
         ids = [row[0] for row in connection.execute("SELECT id FROM fragments LIMIT 10")]
     plan = plans.of(LARGE, repository.Statement(RECALLED, (TEAM, LARGE, ids)))
