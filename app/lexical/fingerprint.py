@@ -164,6 +164,9 @@ def _same_words(first: Fingerprint, second: Fingerprint) -> bool:
     allowed = 0 if first.strict or second.strict else words // _EXTRA_SHARE
     if words < _MIN_WORDS or spare > allowed:
         return False
+    if not spare and sum(larger.sequence) != sum(smaller.sequence):
+        # What the next line finds too, a tenth as fast.
+        return False
     kept = larger.sequence if not spare else _kept(smaller.sequence, larger.sequence)
     if sorted(kept) != sorted(smaller.sequence):
         return False

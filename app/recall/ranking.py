@@ -114,22 +114,24 @@ def rank(
         results, refuted = _documented(parsed, candidates, passages, now=now)
     if gate is None:
         gate = _documented_gate(parsed, passages)
-    scored = [
-        candidate._replace(
-            final_score=result.score, notes=tuple(result.notes), anchors=gate.held.get(candidate.id, ())
-        )
-        for candidate, result in zip(candidates, results, strict=True)
-    ]
     kept: list[Candidate] = []
     dropped: list[Candidate] = []
-    for candidate, reason in zip(scored, _reasons(scored, refuted, gate, parsed), strict=True):
-        if reason is not None:
-            dropped.append(candidate._replace(dropped=reason))
-            continue
-        tier = tiers.of_fragment(
-            parsed.intent, _ranking_anchors(policy, parsed, candidate, passages), typed_anchors=typed_anchors
+    for candidate, result, bad in zip(candidates, results, refuted, strict=True):
+        held = gate.held.get(candidate.id, ())
+        reason = _reason(candidate, result, held, gate, parsed, refuted=bad)
+        tier = candidate.tier
+        if reason is None:
+            told = _ranking_anchors(policy, parsed, candidate.id, held, passages)
+            tier = tiers.of_fragment(parsed.intent, told, typed_anchors=typed_anchors)
+        (kept if reason is None else dropped).append(
+            candidate._replace(
+                final_score=result.score,
+                notes=tuple(result.notes),
+                anchors=held,
+                tier=tier,
+                dropped=reason,
+            )
         )
-        kept.append(candidate._replace(tier=tier))
     _sort(policy, kept)
     return yielded(policy, parsed, Ranking(kept, dropped, gate.unmatched), passages, now=now)
 
@@ -281,30 +283,32 @@ def _documented_gate(parsed: Parsed, passages: Mapping[UUID, Passage]) -> Gate:
     )
 
 
-def _reasons(
-    scored: Sequence[Candidate],
-    refuted: Sequence[bool],
+def _reason(
+    candidate: Candidate,
+    result: Adjusted,
+    held: tuple[str, ...],
     gate: Gate,
     parsed: Parsed,
-) -> list[str | None]:
-    """Why each candidate leaves the list, or ``None``."""
-    reasons: list[str | None] = []
-    for candidate, bad in zip(scored, refuted, strict=True):
-        if bad:
-            reasons.append("speaks against itself" if candidate.final_score > 0 else "no score left")
-        elif parsed.gating and not gate.passes(candidate.id):
-            missing = [anchor for anchor in parsed.gating if anchor not in gate.held.get(candidate.id, ())]
-            reasons.append(f"lacks {', '.join(missing)}")
-        else:
-            reasons.append(None)
-    return reasons
+    *,
+    refuted: bool,
+) -> str | None:
+    """Why a candidate leaves the list, or ``None``."""
+    if refuted:
+        return "speaks against itself" if result.score > 0 else "no score left"
+    if parsed.gating and not gate.passes(candidate.id):
+        return f"lacks {', '.join(anchor for anchor in parsed.gating if anchor not in held)}"
+    return None
 
 
 def _ranking_anchors(
-    policy: RankingPolicy, parsed: Parsed, candidate: Candidate, passages: Mapping[UUID, Passage]
+    policy: RankingPolicy,
+    parsed: Parsed,
+    ref: UUID,
+    held: tuple[str, ...],
+    passages: Mapping[UUID, Passage],
 ) -> tuple[str, ...]:
     """The ranking anchors that a fragment holds."""
-    if policy.indexed_anchors or not parsed.ranking or candidate.id not in passages:
-        return candidate.anchors
-    text = anchors.AnchorText(passages[candidate.id].recall_text)
+    if policy.indexed_anchors or not parsed.ranking or ref not in passages:
+        return held
+    text = anchors.AnchorText(passages[ref].recall_text)
     return tuple(anchor for anchor in parsed.ranking if text.holds(anchor))

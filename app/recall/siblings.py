@@ -20,7 +20,8 @@ and nothing off topic is lifted. Questions about what was said, for the source, 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
-from typing import Final
+from itertools import combinations
+from typing import Final, NamedTuple
 
 from app.recall import assertions, dates
 from app.recall.adjustments import Passage
@@ -87,16 +88,14 @@ class _Side:
     coverage: float
     passage: Passage
     day: date | None
+    hearsay: bool
+    rank: int
+    named: frozenset[str]
 
     @property
     def written(self) -> date | None:
         """The newest date that its text tells."""
         return dates.newest_content_date(self.passage.content, self.passage.time)
-
-    @property
-    def hearsay(self) -> bool:
-        # What corrects hearsay repeats it, and is none.
-        return (self.said.quoted or self.said.contrast.reported) and not self.said.contrast.corrects
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,17 +108,14 @@ class _Question:
     rules: SiblingRules
 
 
-@dataclass(frozen=True, slots=True)
-class _Pair:
-    """What a rule looks at: who may yield, to whom, and what they share."""
+class _Pair(NamedTuple):
+    """What a rule looks at: who may yield, to whom, what they share, and whether that makes them siblings."""
 
     own: _Side
     rival: _Side
     shared: frozenset[str]
-
-    @property
-    def alike(self) -> float:
-        return len(self.shared) / min(len(self.own.said.words), len(self.rival.said.words))
+    alike: float
+    siblings: bool
 
     @property
     def differs(self) -> bool:
@@ -182,15 +178,13 @@ def yielding(
     )
     sides = _sides(question, cues, passages[: rules.candidates], scores, coverage)
     pairs = [
-        _Pair(own, rival, shared)
-        for own in sides
-        for rival in sides
+        pair
+        for first, second in combinations(sides, 2)
+        for pair in _pairs(question, first, second)
         # A rival names whatever the question names and the other one does.
-        if own is not rival
-        and (shared := own.said.words & rival.said.words)
-        and own.held & question.names <= rival.held
+        if pair.own.held & question.names <= pair.rival.held
         # A rule and its exception belong together.
-        and not rival.said.contrast.excepts
+        and not pair.rival.said.contrast.excepts
     ]
     found = []
     for pair in pairs:
@@ -201,6 +195,17 @@ def yielding(
                 break
     found += _unlinked(question, pairs, sides)
     return _settled(found)
+
+
+def _pairs(question: _Question, first: _Side, second: _Side) -> Sequence[_Pair]:
+    """Both ways to look at two memories; none for two that no rule could tell apart, which most are."""
+    shared = first.said.words & second.said.words
+    few = len(shared) < _FEW
+    if not shared or (few and first.rank == second.rank and shared.isdisjoint(first.named)):
+        return ()
+    alike = len(shared) / min(len(first.said.words), len(second.said.words))
+    siblings = not few and alike >= question.rules.alike
+    return _Pair(first, second, shared, alike, siblings), _Pair(second, first, shared, alike, siblings)
 
 
 def _sides(
@@ -225,17 +230,29 @@ def _sides(
         if day is None and spread:
             day = stored[place].astimezone(UTC).date()
         sides.append(
-            _Side(place, said, said.words & question.words, scores[place], coverage[place], passage, day)
+            _Side(
+                place,
+                said,
+                said.words & question.words,
+                scores[place],
+                coverage[place],
+                passage,
+                day,
+                # What corrects hearsay repeats it, and is none.
+                hearsay=(said.quoted or said.contrast.reported) and not said.contrast.corrects,
+                rank=_RANKS.get(passage.authority, _UNKNOWN),
+                named=said.names | said.openers,
+            )
         )
     return sides
 
 
 def _corrected(question: _Question, pair: _Pair) -> str | None:
     own, rival, rules = pair.own, pair.rival, question.rules
-    if question.speech or question.intent.past or len(pair.shared) < _FEW or pair.taken_up < rules.corrected:
-        return None
     theirs, mine = rival.said.contrast, own.said.contrast
-    if not (theirs.corrects or theirs.denies) or pair.outdated:
+    if not (theirs.corrects or theirs.denies) or question.speech or question.intent.past:
+        return None
+    if len(pair.shared) < _FEW or pair.taken_up < rules.corrected or pair.outdated:
         return None
     if theirs.corrects and not mine.corrects:
         return f"corrected ({theirs.cue})"
@@ -248,15 +265,12 @@ def _corrected(question: _Question, pair: _Pair) -> str | None:
 
 def _authority(question: _Question, pair: _Pair) -> str | None:
     own, rival, rules = pair.own, pair.rival, question.rules
-    if (
-        question.speech
-        or rival.score < rules.authority * own.score
-        or own.score < rules.authority * rival.score
-    ):
+    if own.rank >= rival.rank or question.speech:
         return None
-    mine, theirs = (_RANKS.get(side.passage.authority, _UNKNOWN) for side in (own, rival))
+    if rival.score < rules.authority * own.score or own.score < rules.authority * rival.score:
+        return None
     weak = own.hearsay and rival.passage.authority != "unknown"
-    if theirs > mine and (weak or (mine == 0 and len(pair.shared) >= _FEW)):
+    if weak or (own.rank == 0 and len(pair.shared) >= _FEW):
         return f"stored as {own.passage.authority}, beside {rival.passage.authority}"
     return None
 
@@ -264,8 +278,8 @@ def _authority(question: _Question, pair: _Pair) -> str | None:
 def _hearsay(question: _Question, pair: _Pair) -> str | None:
     own, rival = pair.own, pair.rival
     if (
-        question.speech
-        or not own.hearsay
+        not own.hearsay
+        or question.speech
         or len(pair.shared) < _FEW
         or pair.taken_up < question.rules.hearsay
     ):
@@ -290,20 +304,19 @@ def _revised(question: _Question, pair: _Pair) -> str | None:
 
 def _another(question: _Question, pair: _Pair) -> str | None:
     own, rival = pair.own, pair.rival
-    if len(own.said.words - rival.said.words) < _FEW or (rival.hearsay and not own.hearsay):
+    if len(own.said.words) - len(pair.shared) < _FEW or (rival.hearsay and not own.hearsay):
         # The same is said of another one; or it is not known whether it is so.
         return None
-    alike = _siblings(question, pair)
-    namesakes = pair.shared & (own.said.names | own.said.openers) & (rival.said.names | rival.said.openers)
-    if not (alike or namesakes):
+    namesakes = pair.shared & own.named & rival.named
+    if not (pair.siblings or namesakes):
         return None
     for word, other in _stand_ins(pair, question.words):
         # "my cousin Robin", "my neighbour Robin": who is meant stands before the name.
         who = rival.said.slots[word][1] in namesakes
-        named = word in question.names and other in own.said.names | own.said.openers
+        named = word in question.names and other in own.named
         told = named or (own.held <= rival.held and pair.differs)
         level = question.rules.level if named else 1.0
-        if (alike or who) and told and rival.score >= level * own.score:
+        if (pair.siblings or who) and told and rival.score >= level * own.score:
             return f"has {other}, not {word}"
     if own.held < rival.held and own.score < rival.score:
         for name in sorted(namesakes & question.words & own.said.described & rival.said.described):
@@ -349,7 +362,7 @@ def _outmatched(question: _Question, pair: _Pair) -> str | None:
 def _may_outmatch(question: _Question, pair: _Pair) -> bool:
     """Whether the rival is a sibling of enough score; what corrects another does not yield to it, nor to hearsay."""
     own, rival = pair.own, pair.rival
-    if rival.score < question.rules.level * own.score or not _siblings(question, pair):
+    if not pair.siblings or rival.score < question.rules.level * own.score:
         return False
     corrects = own.said.contrast.corrects and not rival.said.contrast.corrects
     return not corrects and (own.hearsay or not rival.hearsay)
@@ -365,11 +378,6 @@ _RULES: Final[tuple[Callable[[_Question, _Pair], str | None], ...]] = (
     _outmatched,
 )
 _ORDER: Final = [rule.__name__.strip("_") for rule in _RULES] + ["unlinked"]
-
-
-def _siblings(question: _Question, pair: _Pair) -> bool:
-    """Whether both speak of the same."""
-    return len(pair.shared) >= _FEW and pair.alike >= question.rules.alike
 
 
 def _paraphrase(pair: _Pair, rules: SiblingRules) -> bool:
