@@ -60,10 +60,9 @@ BEGIN
 
     IF placed IS NOT NULL THEN
         -- Four times the limit finds .99 of the nearest hundred of a model's vectors. In the 64 components of the hash
-        -- everything is near everything, and no breadth that is worth its time would (.91 at twice the limit, 7 ms among
-        -- 100,000): there the limit has to do.
+        -- everything is near everything, and no breadth that is worth its time would: there twice the limit has to do.
         PERFORM set_config('hnsw.ef_search', least(1000, greatest(
-                    100, result_limit * CASE WHEN public.vector_dims(question) > 128 THEN 4 ELSE 1 END))::text, true),
+                    100, result_limit * CASE WHEN public.vector_dims(question) > 128 THEN 4 ELSE 2 END))::text, true),
                 set_config('hnsw.iterative_scan', 'relaxed_order', true),
                 set_config('hnsw.max_scan_tuples', '20000', true),
                 -- Before the first ANALYZE the planner takes a large profile for a small one and sorts it.
