@@ -1,4 +1,4 @@
-"""The worked story of docs/knowledge.md, told again: the same requests, and answers that say what is printed there."""
+"""The worked story of the README, told again: the same requests, and answers that say what is printed there."""
 
 import json
 import re
@@ -11,7 +11,7 @@ import httpx
 
 from tests.integration.conftest import Member
 
-DOCUMENT = Path(__file__).parents[3] / "docs" / "knowledge.md"
+DOCUMENT = Path(__file__).parents[3] / "README.md"
 _ID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
 _CLOCK = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
 
